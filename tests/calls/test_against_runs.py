@@ -5,6 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.ir.executor.random_programs import programs
 
 from .calls_made import compared
 
@@ -275,3 +278,19 @@ def test_most_calls_are_named() -> None:
     calls = [call for text in FORMS.values() for call in compared(textwrap.dedent(text))]
     unnamed = [call.text for call in calls if not call.is_named]
     assert len(calls) > 140 and len(unnamed) <= OPEN, unnamed
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+@given(programs())
+def test_no_call_of_a_random_program_is_missed(text: str) -> None:
+    try:
+        calls = list(compared(text))
+    except SyntaxError:  # such as a name that a pattern binds, and that is declared later
+        return
+    assert not [call.text for call in calls if not call.is_named and not call.is_open]

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from graphfix.calls.attributes import accessors, attribute_of, global_variable, sets_any
+from graphfix.calls.attributes import accessors, attribute_of, global_variable
 from graphfix.calls.meanings import UNKNOWN, Class, Instance, Library, Object
 
 from .programs import graph_of, last_value
@@ -59,8 +59,8 @@ def test_what_nobody_sets_is_unknown_where_the_class_is_all_there_is() -> None:
 
 def test_computed_names_may_set_any_attribute() -> None:
     computed = "class A:\n    def __init__(self, **given):\n        for k, v in given.items(): setattr(self, k, v)\nA().x\n"
-    assert sets_any(graph_of(computed).values, graph_of(computed).program.main)
-    assert not sets_any(graph_of("setattr(a, 'x', 1)\n").values, graph_of("setattr(a, 'x', 1)\n").program.main)
+    assert graph_of(computed).program.main.sets_any
+    assert not graph_of("setattr(a, 'x', 1)\n").program.main.sets_any
     assert UNKNOWN in last_value(graph_of(computed))
 
 

@@ -9,7 +9,7 @@ import pytest
 from .programs import graph_of, run_by
 
 HEAD = """
-import functools, torch
+import dataclasses, functools, torch
 from dataclasses import dataclass
 from torch import nn
 def f(): pass
@@ -41,6 +41,7 @@ class Told:
         ("A() + 1", {"__init__", "__add__"}),
         ("Net()(1)", {"forward"}),
         ("Row(1)", {"__post_init__"}),
+        ("dataclasses.replace(Row(1), x=2)", {"__post_init__"}),
         ("class B(Told): pass", {"B", "__init_subclass__"}),
         ("map(f, [1])", {"f"}),
         ("sorted([1], key=f)", {"f"}),

@@ -22,6 +22,7 @@ from .programs import graph_of, last_value
         ("import lib\n@lib.wrap(1)\ndef f(): pass\nf", [Function]),
         ("from dataclasses import dataclass\n@dataclass\nclass A: pass\nA", [Class, Object]),
         ("import functools\n@functools.lru_cache\ndef f(): pass\nf", [Function]),
+        ("import dataclasses\nclass A: pass\ndataclasses.replace(A(), x=1)", [Instance]),
         ("len([1])", []),
     ],
 )

@@ -170,3 +170,15 @@ def test_what_is_defined_in_a_piece_of_code_belongs_to_it() -> None:
     branch = of.tree.body[0]
     assert Fact.WALK in of.said_in(branch.body).facts
     assert not of.said_in(branch.orelse)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["with Timer(): pass", "for x in Timer(): pass", "Timer()[0]", "Timer() + 1", "f'{Timer()}'", "print(-Timer())", "Timer().rate"],
+)
+def test_what_python_runs_by_itself_leads_on(line: str) -> None:
+    names = ("__exit__", "__iter__", "__getitem__", "__add__", "__format__", "__neg__")
+    methods = "".join(f"    def {name}(self, *given): self.loss.backward()\n" for name in names)
+    text = f"class Timer:\n    def __enter__(self): pass\n{methods}    @property\n    def rate(self): self.loss.backward()\n"
+    assert "train" in leading(f"{text}def train():\n    {line}\n")
+    assert "train" not in leading(f"{text}def train():\n    Timer()\n")

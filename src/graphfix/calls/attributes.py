@@ -25,8 +25,7 @@ from graphfix.calls.meanings import (
 from graphfix.calls.program import File, Program
 from graphfix.calls.values import MAX_SOURCES, Field, Returned, Values
 from graphfix.ir.blocks import Code
-from graphfix.ir.instructions import Constant, ReadName
-from graphfix.ir.variables import Home, Variable
+from graphfix.ir.variables import Variable
 
 OF_PROGRAM = (Function, Class, Instance, Bound)
 PROPERTIES = frozenset(("property", "functools.cached_property", "abc.abstractproperty", "torch.jit.unused"))
@@ -205,7 +204,7 @@ def field_of(values: Values, key: Field) -> Iterator[Meaning]:
         for code, each in written[:MAX_SOURCES]:
             if any(may_be_of(values, meaning, key.owner) for meaning in values.of((code, each.object))):
                 yield from values.of((code, each.value))
-    if isinstance(key.owner, ast.ClassDef) and any(sets_any(values, file) for file in files):
+    if isinstance(key.owner, ast.ClassDef) and any(file.sets_any for file in files):
         yield UNKNOWN
 
 
@@ -220,14 +219,3 @@ def may_be_of(values: Values, meaning: Meaning, owner: ast.AST) -> bool:
 
 def _classes_of(values: Values, owner: ast.AST) -> tuple[ast.ClassDef, ...]:
     return line_of(values, owner).classes if isinstance(owner, ast.ClassDef) else ()
-
-
-def sets_any(values: Values, file: File) -> bool:
-    """Whether a file sets attributes by names that are computed, or that only a text tells."""
-    return any(
-        isinstance(giver := code.givers[each.function], ReadName)
-        and giver.variable.home is Home.GLOBAL
-        and giver.variable.name == "setattr"
-        and not (len(each.arguments) > 1 and isinstance(code.givers[each.arguments[1].value], Constant))
-        for code, each in file.calls
-    )

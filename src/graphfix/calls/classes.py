@@ -23,6 +23,8 @@ MAKES_CONSTRUCTOR = {
 }
 
 
+# these make another object of the class of the one that they are given, by its constructor
+REPLACES = frozenset(("dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"))
 # classes that one derives from which are looked at: no program has more, but for those that are made to be slow
 MAX_CLASSES = 40
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from graphfix.calls.attributes import accessors, class_variables, held_by
-from graphfix.calls.classes import MAKES_CONSTRUCTOR, Line, line_of, makers
+from graphfix.calls.classes import MAKES_CONSTRUCTOR, REPLACES, Line, line_of, makers
 from graphfix.calls.equations import solved
 from graphfix.calls.implicit import asked_by
 from graphfix.calls.meanings import Bound, Class, Descriptor, Function, Instance, Library, Meaning, Module, Object, Super, Unknown
-from graphfix.calls.program import File, Program
+from graphfix.calls.program import Program
 from graphfix.calls.results import CALLED, CODE
 from graphfix.calls.values import Field
 from graphfix.effects.rows import row_of
@@ -200,6 +200,8 @@ class CallGraph:
         """Special methods of an object that is given to a library, and where that calls what it is given, the object itself."""
         if calls:
             self._called(found, of)
+        if not REPLACES.isdisjoint(libraries):
+            self._constructed(found, of.cls)
         for name in libraries:
             row = row_of(name)
             self._methods(found, of, RUN_BY.get(name, ()) if row is None or not row.runs else row.runs.split())
@@ -217,11 +219,3 @@ class CallGraph:
                     self._held(found, meaning)
                 elif isinstance(meaning, Unknown):
                     found.is_open = True
-
-    def callers(self, function: ast.AST, files: Iterable[File]) -> Iterator[tuple[Code, ir.Call, bool]]:
-        """The calls in some files that may run a function, each with whether it surely means this one alone."""
-        for file in files:
-            for code, call in file.calls:
-                targets = self.resolve(code, call)
-                if function in targets.codes:
-                    yield code, call, not targets.is_open and len(targets.codes) == 1

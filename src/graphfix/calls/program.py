@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from graphfix.ir.blocks import Code
-from graphfix.ir.instructions import Call, Import, Instruction, Parameter, WriteAttribute, WriteName
+from graphfix.ir.instructions import Call, Constant, Import, Instruction, Parameter, ReadName, WriteAttribute, WriteName
 from graphfix.ir.origins import Origins, origins
 from graphfix.ir.variables import CODES, Home, Scope, Variable
 from graphfix.source.document import Document
@@ -126,6 +126,16 @@ class File:
     def calls(self) -> list[tuple[Code, Call]]:
         """All calls, the outer code objects first."""
         return [(code, each) for code in self.codes() for each in code.instructions() if isinstance(each, Call)]
+
+    @cached_property
+    def sets_any(self) -> bool:
+        """Whether it sets attributes by names that are computed."""
+        for code, each in self.calls:
+            giver = code.givers[each.function]
+            if isinstance(giver, ReadName) and giver.variable.home is Home.GLOBAL and giver.variable.name == "setattr":
+                if len(each.arguments) < 2 or not isinstance(code.givers[each.arguments[1].value], Constant):
+                    return True
+        return False
 
     @cached_property
     def star_imports(self) -> list[Import]:

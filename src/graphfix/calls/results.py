@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.calls.attributes import DESCRIPTORS, OF_PROGRAM, class_variables
+from graphfix.calls.classes import REPLACES
 from graphfix.calls.meanings import (
     UNKNOWN,
     Bound,
@@ -94,6 +95,8 @@ def _of_library(values: Values, code: Code, call: Call, name: str) -> Iterator[M
         yield UNKNOWN
     elif name == "getattr":
         yield UNKNOWN
+    elif name in REPLACES:
+        yield from (each if isinstance(each, Instance) else UNKNOWN for each in given)
     else:
         yield from _handed_on(values, code, call, name, given)
 

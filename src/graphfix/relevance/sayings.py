@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from graphfix.calls.graph import CallGraph
+from graphfix.calls.implicit import asked_by
 from graphfix.calls.meanings import UNKNOWN, Bound, Class, Descriptor, Function, Instance, Library, Meaning, Module, Object, Super
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
@@ -55,10 +56,26 @@ class Sayings:
 
     def of(self, code: Code, each: ir.Instruction) -> Said | None:
         """What an instruction of a code object says; None where it says nothing."""
-        handler = HANDLERS.get(type(each))
-        if handler is None or each.node in self._silent:
+        if each.node in self._silent:
             return None
-        return handler(self, code, each) or None
+        handler = HANDLERS.get(type(each))
+        found = handler(self, code, each) if handler is not None else None
+        runs = self._run_by_itself(code, each) if self._special else ()
+        if runs:
+            found = found or Said()
+            found.leads.update(dict.fromkeys(runs))
+        return found or None
+
+    def _run_by_itself(self, code: Code, each: ir.Instruction) -> Collection[ast.AST]:
+        """The special methods of the file that an instruction may run; what a name says is kept, and runs none."""
+        if any(name in self._special for asked in asked_by(code, each) for name in asked.methods):
+            return self.graph.resolve(code, each).codes
+        return ()
+
+    @cached_property
+    def _special(self) -> set[str]:
+        """The special methods that classes of the file define, but for those of an object that is made."""
+        return {name for name in self._own_names if name.startswith("__") and name.endswith("__")} - {"__init__", "__annotations__"}
 
     def _name(self, code: Code, each: ir.ReadName) -> Said | None:
         variable = each.variable
@@ -131,7 +148,7 @@ class Sayings:
         found = Said()
         of = self._asked_of(code, each)
         if any(isinstance(meaning, (Library, Module)) for meaning in of):
-            found.facts |= NAMES.get(each.name, NONE)
+            found.facts |= NAMES.get(each.name, NONE) | (NONE if self._is_module(code, each.object) else self._read(code, each))
             for meaning in self.graph.meanings(code, each.result or 0):
                 self._meant(found, meaning)
             return found
@@ -161,6 +178,19 @@ class Sayings:
         if isinstance(root, ir.ReadName) and self.file.is_imported(root.variable) and giver.result is not None:
             return self.graph.meanings(code, giver.result)
         return ()
+
+    def _is_module(self, code: Code, value: ir.Value) -> bool:
+        """Whether a value is surely a module: what `import` binds, or one in torch, where they are in lower case (PEP 8).
+
+        Other names that are imported, and what lies in a module of the project, may be tensors or networks.
+        """
+        giver, parts = code.givers[value], []
+        while isinstance(giver, ir.ReadAttribute):
+            parts.append(giver.name)
+            giver = code.givers[giver.object]
+        if not isinstance(giver, ir.ReadName) or not self.file.is_imported(giver.variable) or any(self._imported_as(giver.variable)):
+            return False
+        return not parts or giver.variable.name == "torch" and all(map(str.islower, parts))
 
     @cached_property
     def _own_names(self) -> set[str]:
@@ -200,7 +230,8 @@ class Sayings:
         if isinstance(called, ir.ReadAttribute):
             of = self._asked_of(code, called)
             if not of or not all(self._has(meaning, called.name) for meaning in of):
-                found.facts |= METHODS.get(called.name, NONE) if not is_module(of) or called.name == "grad" else NONE
+                is_member = self._is_module(code, called.object) and called.name != "grad"
+                found.facts |= METHODS.get(called.name, NONE) if not is_member else NONE
         elif isinstance(called, ir.ReadName):
             names = {called.variable.name, *(self._imported_as(called.variable))}
             found.facts.update((Fact.WALK,) if "grad" in names else ())
@@ -230,10 +261,6 @@ class Sayings:
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKS_KIND:
                 found.update(part for each in node.args[1:] for part in subtree(each))
         return found
-
-
-def is_module(of: Iterable[Meaning]) -> bool:
-    return any(isinstance(meaning, (Library, Module)) for meaning in of)
 
 
 HANDLERS: dict[type, Callable[[Sayings, Code, Any], Said | None]] = {
