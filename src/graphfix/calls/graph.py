@@ -19,8 +19,6 @@ from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Variable
 
-# bases that make a constructor out of the annotations of a class
-RECORDS = frozenset(("typing.NamedTuple", "NamedTuple", "typing.TypedDict"))
 # builtins that run a special method of what they are given: https://docs.python.org/3/library/functions.html
 RUN_BY: Mapping[str, tuple[str, ...]] = {
     **{
@@ -87,6 +85,12 @@ class CallGraph:
             self._run_implicitly(found, code, instruction)
         return found
 
+    def resolve_class(self, cls: ast.ClassDef) -> Targets:
+        """What making an object of a class may run."""
+        found = Targets()
+        self._constructed(found, cls)
+        return found
+
     def _called(self, found: Targets, meaning: Meaning) -> None:
         if isinstance(meaning, Function):
             found.codes[meaning.node] = None
@@ -122,12 +126,6 @@ class CallGraph:
                 self._methods(found, Class(cls), (made,))
         found.libraries.update((f"{base}.__init__", None) for base in line.libraries)
         found.is_open = found.is_open or line.is_open
-
-    def resolve_class(self, cls: ast.ClassDef) -> Targets:
-        """What making an object of a class may run."""
-        found = Targets()
-        self._constructed(found, cls)
-        return found
 
     def class_variables(self, of: Instance | Class | Super, name: str) -> list[Variable]:
         """The variables of classes that `name` may mean, asked of an object, a class, or what comes after one."""
