@@ -225,6 +225,41 @@ FORMS = {
         S().extra()
         copy.copy(S()).m()
         """,
+    "texts": """
+        class A:
+            def __str__(self): return "a"
+            def __repr__(self): return "b"
+            def __format__(self, form): return "c"
+        a = A()
+        form = "%s %r"
+        form % (a, a)
+        "%s" % a
+        "{}".format(a)
+        ", ".join(map(str, [a]))
+        f"{a} {a!r} {a!s}"
+        print(a, file=open("/dev/null", "w"))
+        str(a), repr(a), format(a)
+        """,
+    "descriptors of the program": """
+        class Checked:
+            def __get__(self, object, cls): return 1
+            def __set__(self, object, value): pass
+        class A:
+            x = Checked()
+        a = A()
+        a.x
+        a.x = 2
+        """,
+    "what is set from elsewhere": """
+        class Holder:
+            net = None
+            def run(self): return self.net()
+        def f(): return 1
+        def give(holder): holder.net = f
+        h = Holder()
+        give(h)
+        h.run()
+        """,
     "errors and branches": """
         class E(Exception):
             def __init__(self, x): super().__init__(x)
@@ -265,7 +300,7 @@ FORMS = {
         """,
 }
 # what nobody can know without following what callers give
-OPEN = 16
+OPEN = 17
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -277,7 +312,7 @@ def test_each_call_is_named_or_known_to_be_open(form: str) -> None:
 def test_most_calls_are_named() -> None:
     calls = [call for text in FORMS.values() for call in compared(textwrap.dedent(text))]
     unnamed = [call.text for call in calls if not call.is_named]
-    assert len(calls) > 140 and len(unnamed) <= OPEN, unnamed
+    assert len(calls) > 170 and len(unnamed) <= OPEN, unnamed
 
 
 @settings(

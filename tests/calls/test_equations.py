@@ -107,6 +107,9 @@ def shown(text: str) -> set[str]:
         ("None", set()),
         ("A[int]", {"Class A"}),
         ("type(A())", {"Class A", "Unknown"}),
+        ("B().__class__", {"Class B"}),
+        ("B().method().__class__", {"Class A", "Class B"}),
+        ("class C(make()):\n    def m(self): pass\nC().m", {"Bound m", "Unknown"}),
         ("many()", {"Object types.GeneratorType"}),
         ("getattr(A(), 'x')", {"Unknown"}),
         ("torch.nn.Linear(1, 1).weight", {"Object torch.nn.Linear.weight"}),
@@ -145,6 +148,7 @@ def test_a_statement_gives_a_name_its_meaning(statement: str, meanings: set[str]
         ("from other import *\nthing", Class),
         ("from . import other\nother", Module),
         ("from other import missing\nmissing", type(UNKNOWN)),
+        ("thing = 1\nfrom other import *\nthing", Class),
         ("from elsewhere import thing\nthing", Library),
     ],
 )

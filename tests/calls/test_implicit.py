@@ -56,5 +56,5 @@ def test_what_a_run_calls_is_asked_for(text: str) -> None:
     assert told.run
     graph = graph_of(f"{text}\n")
     code = graph.program.main.module
-    asked = {name for each in code.instructions() for question in asked_by(code, each) for name in question.methods}
+    asked = {name for each in code.instructions() for question in asked_by(each) for name in question.methods}
     assert told.run <= asked

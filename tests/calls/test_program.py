@@ -46,6 +46,13 @@ def test_a_name_of_a_closure_is_bound_by_those_that_declare_it() -> None:
     assert len(file.binders(file.lowered.scopes[inner].variable("x"))) == 2
 
 
+def test_code_that_is_not_lowered_may_bind_a_name() -> None:
+    file = graph_of("x = None\ntry:\n    pass\nexcept* ValueError:\n    x = 1\n").program.main
+    variable = file.variable("x")
+    assert variable is not None and not file.is_imported(variable)
+    assert [type(each).__name__ for _, each in file.binders(variable)] == ["WriteName", "Opaque"]
+
+
 def test_members_of_a_class_and_the_class_of_a_method() -> None:
     file = graph_of("class A:\n    x = 1\n    def f(self):\n        def g(): pass\n").program.main
     (cls,) = file.classes

@@ -31,6 +31,8 @@ ON = [
     "with torch.set_grad_enabled(True):\n    here()",
     "torch.set_grad_enabled(False)\ntorch.set_grad_enabled(True)\nhere()",
     "with torch.no_grad():\n    torch.set_grad_enabled(True)\n    here()",
+    "torch.inference_mode(True)\nhere()",
+    "torch.no_grad()\nhere()",
     "try:\n    with torch.no_grad():\n        raise ValueError\nexcept ValueError:\n    here()",
 ]
 UNKNOWN = [

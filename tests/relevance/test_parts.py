@@ -153,6 +153,11 @@ def test_an_override_in_the_file_is_what_a_base_class_may_run() -> None:
     assert leading(text + heir) == {"Base.run", "Heir.update"}
 
 
+def test_an_attribute_that_is_only_none_here_may_be_anything() -> None:
+    text = "class A:\n    net = None\n    def fit(self, loss): loss.backward()\n    def run(self): self.net.fit(1)\n"
+    assert leading(text) == {"A.fit", "A.run"}
+
+
 def test_an_object_of_another_class_is_not_meant_by_a_method_of_this_one() -> None:
     text = "from stats import Mean\nclass A:\n    def __init__(self): self.mean = Mean()\n"
     text += "    def update(self): self.loss.backward()\n    def rate(self): self.mean.update(1)\n"
@@ -174,7 +179,15 @@ def test_what_is_defined_in_a_piece_of_code_belongs_to_it() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["with Timer(): pass", "for x in Timer(): pass", "Timer()[0]", "Timer() + 1", "f'{Timer()}'", "print(-Timer())", "Timer().rate"],
+    [
+        "with Timer(): pass",
+        "for x in Timer(): pass",
+        "Timer()[0]",
+        "Timer() + 1",
+        "f'{Timer()}'",
+        "print(-Timer())",
+        "Timer().rate",
+    ],
 )
 def test_what_python_runs_by_itself_leads_on(line: str) -> None:
     names = ("__exit__", "__iter__", "__getitem__", "__add__", "__format__", "__neg__")

@@ -79,11 +79,13 @@ class Tape:
     def prospects(self) -> Prospects:
         return Prospects(self.document, self.roots, self.conventions)
 
-    def prospects_at(self, node: ast.AST) -> Prospects:
-        """Those of the file in which a node stands."""
+    def prospects_at(self, node: ast.AST) -> Prospects | None:
+        """Those of the file in which a node stands; None where no file in sight holds it."""
         if node in self.document.parents:
             return self.prospects
-        document = next((each for each in self.documents if node in each.parents), self.document)
+        document = next((each for each in self.documents if node in each.parents), None)
+        if document is None:
+            return None
         if document not in self.further:
             self.further[document] = Prospects(document, self.roots, self.conventions)
         return self.further[document]
@@ -310,7 +312,8 @@ class Explorer:
 
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch may make a graph or walk one."""
-        return self.tape.prospects_at(site).may_bring_graphs(side_of(site, side))
+        prospects = self.tape.prospects_at(site)
+        return prospects is None or prospects.may_bring_graphs(side_of(site, side))
 
     def is_refusal(self, site: ast.AST, side: bool) -> bool:
         """Whether a side does nothing but raise: code that works takes the other one, which a run has taken."""

@@ -9,7 +9,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.testing import is_test
 from graphfix.calls.classes import line_of
 from graphfix.calls.graph import CallGraph
-from graphfix.calls.meanings import Library, Meaning, Object, Unknown
+from graphfix.calls.meanings import Bound, Function, Library, Meaning, Object, Unknown
 from graphfix.calls.program import File
 from graphfix.effects.rows import row_of
 from graphfix.ir import instructions as ir
@@ -48,14 +48,24 @@ def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, i
 def may_call(graph: CallGraph, code: Code, call: ir.Call, function: Definition) -> bool:
     """Whether a call may run a function: it surely means it, or it calls something unknown by this name; a call that it refuses runs nothing."""
     meant = graph.meanings(code, call.function)
+    is_meant = any(means(meaning, function) for meaning in meant)
+    is_open = not meant or any(map(is_unknown, meant))
+    return (is_meant or is_open and spelled(code, call) == function.name) and fits(call, function)
+
+
+def means(meaning: Meaning, function: Definition) -> bool:
+    """Whether a value is this function, or a method of an object that it is."""
+    if isinstance(meaning, Bound):
+        return meaning.function is function
+    return isinstance(meaning, Function) and meaning.node is function
+
+
+def spelled(code: Code, call: ir.Call) -> str:
+    """The name by which a call names what it calls."""
     called = code.givers[call.function]
-    name = (
-        called.name if isinstance(called, ir.ReadAttribute) else called.variable.name if isinstance(called, ir.ReadName) else ""
-    )
-    is_meant = any(
-        getattr(meaning, "node", None) is function or getattr(meaning, "function", None) is function for meaning in meant
-    )
-    return (is_meant or name == function.name and any(map(is_unknown, meant))) and fits(call, function)
+    if isinstance(called, ir.ReadAttribute):
+        return called.name
+    return called.variable.name if isinstance(called, ir.ReadName) else ""
 
 
 def is_unknown(meaning: Meaning) -> bool:
@@ -85,11 +95,10 @@ def is_unrecorded(evidence: Evidence, code: Code, call: ir.Instruction, depth: i
     if isinstance(code.node, FUNCTIONS):
         decorated = evidence.recording.is_decorated(code.node)
         return decorated or is_hook(evidence, file, code.node) or called_unrecorded(evidence, code.node, depth - 1)
-    made = (
-        [each for each in file.origins.of(code.node) if each.node is code.node] if not isinstance(code.node, ast.Module) else []
-    )
-    around = file.origins.code(code.node)
-    return bool(made) and around is not code and all(is_unrecorded(evidence, around, each, depth) for each in made)
+    if isinstance(code.node, ast.Module):
+        return False
+    around, made = file.origins.code(code.node), file.origins.of(code.node)  # a lambda is taken to run where it stands
+    return bool(made) and all(is_unrecorded(evidence, around, each, depth) for each in made)
 
 
 def is_hook(evidence: Evidence, file: File, function: Definition) -> bool:

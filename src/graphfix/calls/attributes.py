@@ -28,7 +28,7 @@ from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Variable
 
 OF_PROGRAM = (Function, Class, Instance, Bound)
-PROPERTIES = frozenset(("property", "functools.cached_property", "abc.abstractproperty", "torch.jit.unused"))
+PROPERTIES = frozenset(("property", "functools.cached_property", "abc.abstractproperty"))
 UNBOUND = frozenset(("staticmethod",))
 OF_CLASS = frozenset(("classmethod", "abc.abstractclassmethod"))
 DESCRIPTORS = PROPERTIES | UNBOUND | OF_CLASS
@@ -36,7 +36,9 @@ DESCRIPTORS = PROPERTIES | UNBOUND | OF_CLASS
 
 def attribute_of(values: Values, of: Meaning, name: str) -> Iterator[Meaning]:
     """What `name` may be of an object that is `of`."""
-    if isinstance(of, Instance):
+    if isinstance(of, Instance) and name == "__class__":
+        yield from map(Class, [of.cls, *(() if of.exact else heirs(values, of.cls))])
+    elif isinstance(of, Instance):
         yield from _of_instance(values, of, name)
     elif isinstance(of, Class):
         yield from _of_class(values, of, name)
@@ -90,6 +92,11 @@ def class_variables(values: Values, of: Instance | Class | Super, name: str) -> 
     return list(dict.fromkeys(each for each in found if each is not None))
 
 
+def class_of(of: Instance | Class | Super) -> ast.ClassDef:
+    """The class of an object, the class itself, or the one behind which `super()` begins."""
+    return of.node if isinstance(of, Class) else of.cls
+
+
 def accessors(values: Values, of: Instance | Class | Super, name: str) -> Iterator[ast.AST]:
     """The functions of properties that reading or setting an attribute runs."""
     for variable in class_variables(values, of, name):
@@ -99,32 +106,23 @@ def accessors(values: Values, of: Instance | Class | Super, name: str) -> Iterat
 
 
 def _of_instance(values: Values, of: Instance, name: str) -> Iterator[Meaning]:
-    is_known = False
-    for meaning in values.of(Field(of.cls, name)):
-        is_known = True
-        yield meaning
-    for meaning in _through_class(values, of, name):
-        is_known = True
-        yield meaning
-    for cls in line_of(values, of.cls).classes:
-        if cls is not of.cls:
-            for meaning in values.of(Field(cls, name)):
-                is_known = True
-                yield meaning
-    yield from () if is_known else _of_others(values, of, name)
+    fields = [each for cls in line_of(values, of.cls).classes for each in values.of(Field(cls, name))]
+    yield from _known_or_others(values, of, name, [*fields, *_through_class(values, of, name)])
 
 
 def _of_class(values: Values, of: Class, name: str) -> Iterator[Meaning]:
-    is_known = False
-    for meaning in (*values.of(Field(of.node, name)), *_through_class(values, of, name)):
-        is_known = True
-        yield meaning
-    yield from () if is_known else _of_others(values, of, name)
+    yield from _known_or_others(values, of, name, [*values.of(Field(of.node, name)), *_through_class(values, of, name)])
 
 
 def _of_super(values: Values, of: Super, name: str) -> Iterator[Meaning]:
-    found = list(_through_class(values, of, name))
-    yield from found or _of_others(values, of, name)
+    yield from _known_or_others(values, of, name, list(_through_class(values, of, name)))
+
+
+def _known_or_others(values: Values, of: Instance | Class | Super, name: str, known: list[Meaning]) -> Iterator[Meaning]:
+    """What is known of an attribute; where a base is not known, that may have one of the same name."""
+    yield from known or _of_others(values, of, name)
+    if known and line_of(values, class_of(of)).is_open:
+        yield UNKNOWN
 
 
 def _through_class(values: Values, of: Instance | Class | Super, name: str) -> Iterator[Meaning]:
@@ -156,8 +154,7 @@ def _of_others(values: Values, of: Instance | Class | Super, name: str) -> Itera
     """What the program does not define: an attribute of a library's class that a class derives from, or nobody knows what."""
     if not values.finds_nothing():
         return
-    cls = of.cls if isinstance(of, (Instance, Super)) else of.node
-    line = line_of(values, cls)
+    line = line_of(values, class_of(of))
     for base in line.libraries:
         yield Library(f"{base}.{name}")
     if line.is_open or not line.libraries:

@@ -43,8 +43,11 @@ def variable_of(values: Values, variable: Variable) -> Iterator[Meaning]:
     for placed in binders[:MAX_SOURCES]:
         yield from bound_by(values, *placed)
     yield from (UNKNOWN,) if len(binders) > MAX_SOURCES else ()
-    if variable.home is Home.GLOBAL:
-        yield from values.of(Field(file.tree, variable.name)) if binders else _of_nobody(values, file, variable.name)
+    if variable.home is Home.GLOBAL and binders:
+        yield from values.of(Field(file.tree, variable.name))
+        yield from _of_star(values, file, variable.name)
+    elif variable.home is Home.GLOBAL:
+        yield from _of_nobody(values, file, variable.name)
     elif not binders:
         yield UNKNOWN
 
@@ -55,6 +58,16 @@ def bound_by(values: Values, code: Code, binder: ir.Instruction) -> Iterator[Mea
         yield from values.of((code, binder.value))
     elif isinstance(binder, ir.Parameter):
         yield from parameter_of(values, code, binder.variable)
+    else:
+        yield UNKNOWN
+
+
+def _of_star(values: Values, file: File, name: str) -> Iterator[Meaning]:
+    """What a star may put in the place of a name that the file binds, too."""
+    for star in file.star_imports if not name.startswith("_") else ():
+        target = values.program.module("." * star.level + star.module, file)
+        other = global_variable(values, target, name) if target is not None and target is not file else None
+        yield from values.of(other) if other is not None else ()
 
 
 def _of_nobody(values: Values, file: File, name: str) -> Iterator[Meaning]:

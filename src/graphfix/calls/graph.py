@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from graphfix.calls.attributes import accessors, class_variables, held_by
+from graphfix.calls.attributes import accessors, class_of, class_variables, held_by
 from graphfix.calls.classes import MAKES_CONSTRUCTOR, REPLACES, Line, line_of, makers
 from graphfix.calls.equations import solved
-from graphfix.calls.implicit import asked_by
-from graphfix.calls.meanings import Bound, Class, Descriptor, Function, Instance, Library, Meaning, Module, Object, Super, Unknown
+from graphfix.calls.implicit import ATTRIBUTES, DESCRIBES, ITERATES, RUN_BY, SPELLS, asked_by
+from graphfix.calls.meanings import (
+    Bound,
+    Class,
+    Descriptor,
+    Display,
+    Function,
+    Instance,
+    Library,
+    Meaning,
+    Module,
+    Object,
+    Super,
+    Unknown,
+)
 from graphfix.calls.program import Program
 from graphfix.calls.results import CALLED, CODE
 from graphfix.calls.values import Field
 from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Variable
 
-# builtins that run a special method of what they are given: https://docs.python.org/3/library/functions.html
-RUN_BY: Mapping[str, tuple[str, ...]] = {
-    **{
-        name: (f"__{name}__",)
-        for name in "len bool int float complex hash abs round reversed dir next iter bytes aiter anext".split()
-    },
-    **dict.fromkeys(("str", "print", "format"), ("__str__", "__repr__", "__format__")),
-    "repr": ("__repr__",),
-    "ascii": ("__repr__",),
-    "bool": ("__bool__", "__len__"),
-    "divmod": ("__divmod__", "__rdivmod__"),
-    "pow": ("__pow__", "__rpow__"),
-    "sum": ("__add__", "__radd__"),
-    **dict.fromkeys(("max", "min", "sorted"), ("__lt__", "__gt__")),
-    **dict.fromkeys(("isinstance", "issubclass"), ("__instancecheck__", "__subclasscheck__")),
-    **dict.fromkeys(
-        ("copy.copy", "copy.deepcopy"), ("__copy__", "__deepcopy__", "__reduce_ex__", "__getstate__", "__setstate__")
-    ),
-    "getattr": ("__getattr__", "__getattribute__"),
-    "setattr": ("__setattr__",),
-}
 GOES_OVER = (ir.Iterate, ir.Next, ir.Unpack)
 
 
@@ -70,7 +63,9 @@ class CallGraph:
         """What an instruction of a code object may run."""
         found = Targets()
         if isinstance(instruction, ir.Call):
-            for meaning in self.meanings(code, instruction.function):
+            meant = self.meanings(code, instruction.function)
+            found.is_open = not meant  # what is called has a value that nothing in sight gives
+            for meaning in meant:
                 self._called(found, meaning)
             self._called_back(found, code, instruction)
         elif isinstance(instruction, ir.MakeClass):
@@ -90,6 +85,13 @@ class CallGraph:
         found = Targets()
         self._constructed(found, cls)
         return found
+
+    def _with_items(self, code: Code, value: ir.Value) -> Iterator[Meaning]:
+        """What a value may be, and what a container may hold: to compare, hash or spell that does it with its items."""
+        for meaning in self.meanings(code, value):
+            yield meaning
+            if isinstance(meaning, Display):
+                yield from (each for item in meaning.built.items for each in self.meanings(meaning.code, item.value))
 
     def _called(self, found: Targets, meaning: Meaning) -> None:
         if isinstance(meaning, Function):
@@ -135,8 +137,7 @@ class CallGraph:
         """Whether the program itself gives such an object an attribute."""
         if class_variables(self.values, of, name):
             return True
-        cls = of.node if isinstance(of, Class) else of.cls
-        return any(self.values.of(Field(each, name)) for each in line_of(self.values, cls).classes)
+        return any(self.values.of(Field(each, name)) for each in line_of(self.values, class_of(of)).classes)
 
     def made_by_decorator(self, cls: ast.ClassDef) -> Iterator[str]:
         """The method that a constructor runs which a decorator has made for a class."""
@@ -180,7 +181,7 @@ class CallGraph:
         libraries = list(found.libraries)
         calls = found.is_open or any(row is None or row.calls for row in map(row_of, libraries))
         for argument in call.arguments if libraries or found.is_open else ():
-            for meaning in self.meanings(code, argument.value):
+            for meaning in self._with_items(code, argument.value):
                 if isinstance(meaning, CODE) and (calls or argument.name is not None):
                     self._called(found, meaning)
                 elif isinstance(meaning, Object):
@@ -202,18 +203,29 @@ class CallGraph:
             self._constructed(found, of.cls)
         for name in libraries:
             row = row_of(name)
-            self._methods(found, of, RUN_BY.get(name, ()) if row is None or not row.runs else row.runs.split())
+            self._methods(found, of, RUN_BY.get(name.rpartition(".")[2], ()))
+            self._methods(found, of, row.runs.split() if row is not None else ())
             if row is None or row.iterates:
-                self._methods(found, of, ("__iter__", "__next__", "__getitem__", "__len__"))
+                self._methods(found, of, (*ITERATES, "__len__"))
+            if row is None or row.observes in (Observes.TEXT, Observes.MESSAGE):
+                self._methods(found, of, SPELLS)
 
     def _run_implicitly(self, found: Targets, code: Code, instruction: ir.Instruction) -> None:
-        for asked in asked_by(code, instruction):
-            for meaning in self.meanings(code, asked.object):
+        for asked in asked_by(instruction):
+            for meaning in self._with_items(code, asked.object):
                 if isinstance(meaning, (Instance, Super)):
                     self._methods(found, meaning, asked.methods)
-                    if isinstance(instruction, (ir.ReadAttribute, ir.WriteAttribute)):
-                        found.codes.update(dict.fromkeys(accessors(self.values, meaning, instruction.name)))
+                    if isinstance(instruction, ATTRIBUTES):
+                        self._accessed(found, meaning, instruction.name)
                 elif isinstance(meaning, Object) and isinstance(instruction, GOES_OVER):
                     self._held(found, meaning)
                 elif isinstance(meaning, Unknown):
                     found.is_open = True
+
+    def _accessed(self, found: Targets, of: Instance | Super, name: str) -> None:
+        """Reading or setting an attribute runs a property, or the methods of an object that a class has there."""
+        found.codes.update(dict.fromkeys(accessors(self.values, of, name)))
+        for variable in class_variables(self.values, of, name):
+            for meaning in self.values.of(variable):
+                if isinstance(meaning, Instance):
+                    self._methods(found, meaning, DESCRIBES)

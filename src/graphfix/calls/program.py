@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from graphfix.ir.blocks import Code
-from graphfix.ir.instructions import Call, Constant, Import, Instruction, Parameter, ReadName, WriteAttribute, WriteName
+from graphfix.ir.instructions import Call, Constant, Import, Instruction, Opaque, Parameter, ReadName, WriteAttribute, WriteName
 from graphfix.ir.origins import Origins, origins
 from graphfix.ir.variables import CODES, Home, Scope, Variable
 from graphfix.source.document import Document
@@ -18,6 +18,13 @@ Find = Callable[[str, Document], Document | None]
 MAX_FILES = 40
 MAX_LENGTH = 200_000
 Placed = tuple[Code, Instruction]
+
+
+def bound_by(each: Instruction) -> tuple[Variable, ...]:
+    """The variables that an instruction gives a value."""
+    if isinstance(each, (WriteName, Parameter)):
+        return (each.variable,)
+    return each.writes if isinstance(each, Opaque) else ()
 
 
 class File:
@@ -80,7 +87,7 @@ class File:
         return {}
 
     def binders(self, variable: Variable) -> list[Placed]:
-        """The instructions that may give a variable its value: parameters, assignments, definitions, imports."""
+        """The instructions that may give a variable its value: parameters, assignments, definitions, imports, code that is not lowered."""
         return self._binders_of_global.get(variable, []) if variable.home is Home.GLOBAL else self._binders_in_scope(variable)
 
     @cached_property
@@ -104,8 +111,8 @@ class File:
             code = self.lowered.code(node)
             self._bound[node] = kept = {}
             for each in code.instructions():
-                if isinstance(each, (WriteName, Parameter)):
-                    kept.setdefault(each.variable, []).append((code, each))
+                for variable in bound_by(each):
+                    kept.setdefault(variable, []).append((code, each))
         return kept
 
     @cached_property
@@ -151,9 +158,8 @@ class Program:
         self.files: dict[ast.AST, File] = {}
         self.documents: dict[ast.AST, Document] = {}
         self.length = 0
-        self.packages: dict[
-            str, File
-        ] = {}  # by the names with which they are imported, in folders that are no modules themselves
+        # by the names with which they are imported: files in folders that are no modules themselves
+        self.packages: dict[str, File] = {}
         self._homes: dict[ast.AST, File] = {}
         self._meant: dict[tuple[ast.AST, str], File | None] = {}
         self.main = self.take_in(main)
@@ -175,7 +181,7 @@ class Program:
         """The file that a dotted name means in another one; None where it is none of the project, or there is no room for it."""
         asked = file.tree, name
         if asked not in self._meant:
-            target = self.find(name, self.documents[file.tree]) if name.strip(".") or name else None
+            target = self.find(name, self.documents[file.tree]) if name else None
             self._meant[asked] = self._with_room(target) if target is not None else None
         return self._meant[asked]
 

@@ -14,6 +14,7 @@ from graphfix.ir.blocks import Code
 # https://pytorch.org/docs/stable/torch.html#locally-disabling-gradient-computation
 OFF = frozenset(("no_grad", "inference_mode"))
 ON = frozenset(("enable_grad",))
+AT_ONCE = {"set_grad_enabled"}  # it switches when it is called, also where it is no context
 BY_ARGUMENT = frozenset(("set_grad_enabled", "inference_mode"))
 
 
@@ -52,7 +53,7 @@ class Recording:
                 for to in (True, False):
                     if self._switches(code, each.manager, to=to):
                         switched[to][each] = bits.setdefault(each.manager, 2 << len(bits))
-            elif isinstance(each, ir.Call) and self._names(code, each.function) <= BY_ARGUMENT and self._is_statement(code, each):
+            elif isinstance(each, ir.Call) and self._names(code, each.function) == AT_ONCE and not self._is_used(code, each):
                 is_on = not self._is_told_off(code, each)
                 switched[is_on][each] = 1
                 ended[not is_on][each] = 1
@@ -65,10 +66,9 @@ class Recording:
             solve(ways, switched[True], ended[True], Direction.FORWARD, Over.SOME),
         )
 
-    def _is_statement(self, code: Code, call: ir.Call) -> bool:
-        """Whether a call is made for its effect: nobody uses what it gives."""
-        used = any(call.result in each.operands for each in code.instructions())
-        return bool(self._names(code, call.function)) and not used
+    def _is_used(self, code: Code, call: ir.Call) -> bool:
+        """Whether what a call gives is used, as a context is that is entered."""
+        return any(call.result in each.operands for each in code.instructions())
 
     def _names(self, code: Code, value: ir.Value) -> set[str]:
         """The last words of the library's names that a value may be; another one where it may be anything else."""
@@ -86,8 +86,9 @@ class Recording:
     def _is_told_off(self, code: Code, call: ir.Call) -> bool:
         """Whether the constant that a call is given switches recording off; what is computed may switch it on."""
         giver = code.givers[call.arguments[0].value] if call.arguments else None
-        off = not self._names(code, call.function) <= {"set_grad_enabled"}  # `inference_mode(True)` is the other way round
-        return isinstance(giver, ir.Constant) and giver.value is off
+        names = self._names(code, call.function)
+        off = names != AT_ONCE  # `inference_mode(True)` is the other way round
+        return len(names) == 1 and isinstance(giver, ir.Constant) and giver.value is off
 
 
 def last_word(meaning: Meaning) -> str:

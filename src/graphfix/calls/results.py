@@ -89,7 +89,7 @@ def _of_library(values: Values, code: Code, call: Call, name: str) -> Iterator[M
     if name == "super":
         yield from _super(values, code, call)
     elif name in DESCRIPTORS:
-        yield from (Descriptor(name, each.node) for each in given if isinstance(each, Function))
+        yield from (Descriptor(name, each.node) if isinstance(each, Function) else UNKNOWN for each in given)
     elif name in ("type", "object.__new__"):
         yield from (Class(each.cls) for each in given if isinstance(each, Instance) and each.exact)
         yield UNKNOWN
@@ -107,8 +107,6 @@ def _handed_on(values: Values, code: Code, call: Call, name: str, given: list[Me
     if row is not None and row.returns in GIVES_ITSELF:
         handed = [*given, *_receiver(values, code, call, row.returns is Returns.ITSELF)]
         yield from handed or _late(values, Object(name, (code, call)))
-        return
-    if row is not None and row.gives_no_graph:
         return
     if (row is None or row.transparent) and own and all(isinstance(each, CODE) for each in own):
         yield from own  # as a decorator does

@@ -58,8 +58,8 @@ class Values:
         self._derived: dict[object, Any] = {}
         self._asking: Key | None = None
         self._is_late = False
-        self._pending: list[Key] = []
-        self._waiting: list[Key] = []
+        self._pending: dict[Key, None] = {}
+        self._waiting: dict[Key, None] = {}
         # who has to be asked again once there is more of something: equations, and what is derived
         self._behind: dict[object, dict[Key, None]] = {}
         self._serving: dict[object, dict[object, None]] = {}
@@ -72,10 +72,10 @@ class Values:
         """
         if key not in self._known:
             self._known[key] = {}
-            self._pending.append(key)
+            self._pending[key] = None
         while self._asking is None and (self._pending or self._waiting):
             self._is_late = not self._pending
-            self._evaluate((self._pending or self._waiting).pop())
+            self._evaluate((self._pending or self._waiting).popitem()[0])
         self._note(key)
         return list(self._known[key])
 
@@ -96,8 +96,13 @@ class Values:
     def finds_nothing(self) -> bool:
         """Within an equation that has found nothing: whether it may say so. It is asked again once all else is known."""
         if not self._is_late and self._asking is not None:
-            self._waiting.append(self._asking)
+            self._waiting[self._asking] = None
         return self._is_late
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget has ended: what has not been looked at by then is unknown."""
+        return self.left <= 0
 
     def is_derived(self, about: object) -> bool:
         """Whether it has been computed, and is still true."""
@@ -115,9 +120,9 @@ class Values:
         known = self._known[key]
         size = len(known)
         self._asking = key
-        if self.left > 0 and size < MAX_MEANINGS:
+        if not self.is_spent and size < MAX_MEANINGS:
             known.update(dict.fromkeys(self.equations[type(key)](self, key)))
-        if self.left <= 0 or len(known) >= MAX_MEANINGS:
+        if self.is_spent or len(known) >= MAX_MEANINGS:
             known[UNKNOWN] = None
         self._asking = None
         if len(known) != size:
@@ -128,7 +133,7 @@ class Values:
         pending = [changed]
         while pending:
             each = pending.pop()
-            self._pending.extend(self._behind.get(each, ()))
+            self._pending.update(self._behind.get(each, {}))
             for about in self._serving.pop(each, ()):
                 if self._derived.pop(about, None) is not None:
                     pending.append(about)

@@ -6,7 +6,7 @@ import ast
 import enum
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from graphfix.interpreter.imports import parsed
@@ -53,10 +53,6 @@ class Imports:
         self.finder = Finder(path, roots)
         self.offering = offering
         self._known: dict[str, bool] = {}
-
-    def coming(self, names: Iterable[str]) -> set[str]:
-        """Those of the full `names` that do, as `package.module.member`."""
-        return {name for name in names if self.comes(name)}
 
     def comes(self, name: str) -> bool:
         """Whether a full name does."""

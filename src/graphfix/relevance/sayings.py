@@ -68,14 +68,17 @@ class Sayings:
 
     def _run_by_itself(self, code: Code, each: ir.Instruction) -> Collection[ast.AST]:
         """The special methods of the file that an instruction may run; what a name says is kept, and runs none."""
-        if any(name in self._special for asked in asked_by(code, each) for name in asked.methods):
+        if any(name in self._special for asked in asked_by(each) for name in asked.methods):
             return self.graph.resolve(code, each).codes
         return ()
 
     @cached_property
     def _special(self) -> set[str]:
         """The special methods that classes of the file define, but for those of an object that is made."""
-        return {name for name in self._own_names if name.startswith("__") and name.endswith("__")} - {"__init__", "__annotations__"}
+        return {name for name in self._own_names if name.startswith("__") and name.endswith("__")} - {
+            "__init__",
+            "__annotations__",
+        }
 
     def _name(self, code: Code, each: ir.ReadName) -> Said | None:
         variable = each.variable
@@ -155,7 +158,7 @@ class Sayings:
         own = bool(of) and all(self._has(meaning, each.name) for meaning in of)
         if not own:
             found.facts |= NAMES.get(each.name, NONE) | self._read(code, each)
-        if not all(isinstance(meaning, KNOWN) for meaning in of):
+        if not of or not all(isinstance(meaning, KNOWN) for meaning in of):
             found.leads[each.name] = None
         for meaning in of:
             if isinstance(meaning, (Instance, Class, Super)):
@@ -188,7 +191,11 @@ class Sayings:
         while isinstance(giver, ir.ReadAttribute):
             parts.append(giver.name)
             giver = code.givers[giver.object]
-        if not isinstance(giver, ir.ReadName) or not self.file.is_imported(giver.variable) or any(self._imported_as(giver.variable)):
+        if (
+            not isinstance(giver, ir.ReadName)
+            or not self.file.is_imported(giver.variable)
+            or any(self._imported_as(giver.variable))
+        ):
             return False
         return not parts or giver.variable.name == "torch" and all(map(str.islower, parts))
 

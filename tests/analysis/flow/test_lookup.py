@@ -69,6 +69,14 @@ def test_where_super_may_be_anything_any_method_of_the_name_may_be_meant() -> No
     assert owners(asked, asked.inherited([UNKNOWN], "m")) == {"Top", "Left", "Bottom", "Other"}
 
 
+def test_where_nothing_is_known_of_super_or_no_budget_is_left_any_method_of_the_name_may_be_meant() -> None:
+    asked, classes = lookup(DIAMOND)
+    everyone = {"Top", "Left", "Bottom", "Other"}
+    assert owners(asked, asked.inherited([], "m")) == everyone
+    asked.graph.values.left = 0
+    assert owners(asked, asked.found(classes["Bottom"], "m")) == everyone
+
+
 def test_what_derives_from_a_class_may_be_meant() -> None:
     asked, classes = lookup(DIAMOND)
     assert owners(asked, asked.found_in_any([classes["Right"]], "m")) == {"Top", "Bottom"}

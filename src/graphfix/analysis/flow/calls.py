@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
-from graphfix.analysis.flow.entrances import ENTRANCES, Function
+from graphfix.analysis.flow.entrances import Function
 from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
 from graphfix.analysis.flow.instructions import SENT
 from graphfix.analysis.flow.language import Language
@@ -15,6 +15,7 @@ from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Between, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.records import Records
 from graphfix.analysis.flow.sight import ANY, Sight
+from graphfix.calls.results import CALLED
 from graphfix.effects.project_rows import added_backward_words
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Puts
@@ -278,7 +279,7 @@ class Calls:
             return  # nothing of what follows changes
         self.opened.add(call)
         self.escape(call, given)
-        for name in ENTRANCES:
+        for name in CALLED:
             for method in self.code.methods.get(name, ()):
                 self.guess(method, call, call.func)
         for function in list(self.code.taken):

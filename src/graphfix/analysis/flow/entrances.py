@@ -9,10 +9,9 @@ from graphfix.analysis.flow.components import gathered
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Kind, Place
 from graphfix.analysis.flow.sight import Sight
+from graphfix.calls.results import CALLED
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# calls through these reach the method of another name: torch.nn.Module.__call__
-ENTRANCES = ("__call__", "forward")
 
 
 class Entrances:
@@ -27,7 +26,7 @@ class Entrances:
         self.flow = code.flow
         self.methods = methods
         self.library_calls = library_calls
-        self.every = list(dict.fromkeys(method for name in ENTRANCES for method in code.methods.get(name, ())))
+        self.every = list(dict.fromkeys(method for name in CALLED for method in code.methods.get(name, ())))
         self.bits: dict[Place, int] = {}
         self.ordered: dict[Place, tuple[Function, ...]] | None = None
         self.added_at = self.begun_at = 0
@@ -37,7 +36,7 @@ class Entrances:
         classes = self.classes_of(made)
         if not classes:
             return []
-        return [method for name in ENTRANCES for method in self.code.lookup.found_in_any(classes, name)]
+        return [method for name in CALLED for method in self.code.lookup.found_in_any(classes, name)]
 
     def classes_of(self, made: ast.Call) -> list[ast.ClassDef]:
         """The classes in sight of which a call may make an object."""

@@ -13,7 +13,6 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
 from graphfix.analysis.flow.functions import parameters
 from graphfix.analysis.flow.graph import TooManyEdges
-from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.paths import Paths
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.sight import Find, Sight
@@ -265,8 +264,8 @@ class Flow:
         """`node`, and every function in sight that it may enter, by the methods that syntax runs (`a + b`, `a[i]`, `for x in a`), too."""
         seen = dict.fromkeys(self.reached(node))
         for code in (pending := list(seen)):
-            for part in subtree(code):
-                for method in (method for name in implicit(part) for method in self.code.methods.get(name, ())):
+            for name in self.code.run_in(code):
+                for method in self.code.methods.get(name, ()):
                     new = [each for each in self.reached(method) if each not in seen]
                     seen.update(dict.fromkeys(new))
                     pending.extend(new)

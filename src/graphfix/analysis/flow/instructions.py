@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from graphfix.analysis.flow.access import RAISED, Access
 from graphfix.analysis.flow.functions import FUNCTIONS, parameters
 from graphfix.analysis.flow.graph import FlowGraph
-from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Field, Kind, Old, Place, Result, Sink, Slot
 from graphfix.analysis.flow.spelled import constant, is_text
+from graphfix.calls.implicit import asked_by
 from graphfix.effects.rows import row_of
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
-from graphfix.ir.expressions import SYMBOLS
 
 SENT = Field("send()")  # what is sent to generators
 
@@ -122,9 +121,9 @@ class Instructions(Access):
     def operate(self, operated: ir.Operator) -> None:
         node = operated.node
         if isinstance(node, ast.BinOp):
-            self.of_binary(node, operated.values)
+            self.of_binary(node, operated)
         elif isinstance(node, ast.UnaryOp):
-            self.of_unary(node, operated.values[0])
+            self.of_unary(node, operated)
         elif isinstance(node, ast.Compare):
             self.of_comparison(node, operated)
         elif isinstance(node, (ast.MatchValue, ast.MatchSingleton)):
@@ -132,24 +131,23 @@ class Instructions(Access):
             if subject is not None:
                 self.flow.use(subject, "comparison", "", node)
 
-    def of_binary(self, node: ast.BinOp, values: Sequence[ir.Value]) -> None:
+    def of_binary(self, node: ast.BinOp, operated: ir.Operator) -> None:
         if isinstance(node.op, ast.Mod) and (is_text(node.left) or isinstance(node.right, ast.Tuple)):
             for each in (node.right, *getattr(node.right, "elts", ())):
                 self.flow.use(each, "text", "%", node)
             return
-        for value in values:
+        for value in operated.values:
             self.use(value, "arithmetic", type(node.op).__name__, node)
             self.add_from(value, node, Kind.MADE)
-        name = OPERATORS[type(node.op)]
-        self.special(f"__{name}__", [node.right], node)
-        self.special(f"__r{name}__", [node.left], node)
+        self.run_specially(operated)
 
-    def of_unary(self, node: ast.UnaryOp, value: ir.Value) -> None:
+    def of_unary(self, node: ast.UnaryOp, operated: ir.Operator) -> None:
+        (value,) = operated.values
         if isinstance(node.op, ast.Invert):
             self.use(value, "inverted", "", node)
         self.add_from(value, node, Kind.NUMBER if isinstance(node.op, ast.Not) else Kind.MADE)
-        if type(node.op) in OPERATORS:
-            self.special(f"__{OPERATORS[type(node.op)]}__", [], node, node.operand)
+        if operated.operator != "not":
+            self.run_specially(operated, node.operand)
 
     def of_comparison(self, node: ast.Compare, operated: ir.Operator) -> None:
         """One comparison, of a chain of them."""
@@ -165,10 +163,7 @@ class Instructions(Access):
                 self.flow.end(place, Sink.ASKED, node)
         elif operated.operator in ("in", "not in"):
             self.compared.append((node, [left], [right]))  # type: ignore[list-item]
-        name = COMPARISONS.get(operated.operator)
-        if name is not None:
-            self.special(f"__{name}__", [right], node)
-            self.special(f"__{name}__", [left], node)
+        self.run_specially(operated)
 
     def change(self, changed: ir.InPlace) -> None:
         """The old object may be written to in place, and so may all of its aliases."""
@@ -192,8 +187,17 @@ class Instructions(Access):
         self.flow.add(old, node, Kind.MADE)
         self.add_from(changed.value, node, Kind.MADE)
         self.flow.add(old, node, Kind.SAME)
-        self.special(f"__i{OPERATORS[type(node.op)]}__", [node.value], node, old)
-        self.special(f"__{OPERATORS[type(node.op)]}__", [node.value], node)
+        for asked in asked_by(changed):
+            for name in asked.methods:
+                writes = name.startswith("__i")
+                self.special(name, [node.value if asked.object == changed.target else old], node, old if writes else None)
+
+    def run_specially(self, operated: ir.Operator, of: Place | None = None) -> None:
+        """Enter the special methods of the operands, each with the other ones. `of`: the object, where what it holds may be changed so."""
+        for asked in asked_by(operated):
+            others = [place for value in operated.values if value != asked.object and (place := self.place(value)) is not None]
+            for name in asked.methods:
+                self.special(name, others, operated.node, of)
 
     def call(self, called: ir.Call) -> None:
         node = called.node
@@ -274,7 +278,6 @@ class Instructions(Access):
         return all(self.is_unknown(each.variable) for each in reads) and not any(True for _ in self.starred(name.id))
 
 
-COMPARISONS = {SYMBOLS[kind]: name for kind, name in OPERATORS.items() if issubclass(kind, ast.cmpop)}
 HANDLERS: dict[type[ir.Instruction], Callable[[Instructions, Any], None]] = {
     ir.Parameter: Instructions.take_parameter,
     ir.ReadName: Instructions.read_name,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
+from graphfix.calls.attributes import class_of
 from graphfix.calls.classes import line_of
 from graphfix.calls.graph import CallGraph
-from graphfix.calls.meanings import Descriptor, Function, Instance, Meaning, Super
+from graphfix.calls.meanings import UNKNOWN, Descriptor, Function, Instance, Meaning, Super
 from graphfix.ir.instructions import WriteName
 from graphfix.ir.variables import Variable
 from graphfix.source.spelling import FUNCTIONS, word
@@ -16,7 +17,11 @@ Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Lookup:
-    """Finds methods by their name in classes. `methods`: all of each name, one of which is meant where a class has too many bases to look at."""
+    """Finds methods by their name in classes.
+
+    `methods`: all of each name. Any of them may be meant where a class has too many bases to look at, or the budget of the call graph has
+    ended.
+    """
 
     def __init__(self, graph: CallGraph, methods: Mapping[str, Sequence[Method]]) -> None:
         self.graph = graph
@@ -26,7 +31,7 @@ class Lookup:
     def inherited(self, meant: Iterable[Meaning], name: str) -> list[Method]:
         """What `super().name` may be, by what `super()` may mean; any method of that name where it may mean anything."""
         found: dict[Method, None] = {}
-        for meaning in meant:
+        for meaning in list(meant) or [UNKNOWN]:
             found.update(dict.fromkeys(self._found(meaning, name) if isinstance(meaning, Super) else self.methods.get(name, ())))
         return list(found)
 
@@ -52,10 +57,10 @@ class Lookup:
         return self._known[of, name]
 
     def _look_for(self, of: Instance | Super, name: str) -> list[Method]:
-        around = of.receiver if isinstance(of, Super) else of
-        if line_of(self.graph.values, around.cls if isinstance(around, Instance) else around.node).is_cut:
-            return list(self.methods[name])
+        receiver = of.receiver if isinstance(of, Super) else of
         variables = self.graph.class_variables(of, name)
+        if self.graph.values.is_spent or line_of(self.graph.values, class_of(receiver)).is_cut:
+            return list(self.methods[name])
         return list(dict.fromkeys(method for variable in variables for method in self._bound_to(variable)))
 
     def _bound_to(self, variable: Variable) -> Iterable[Method]:

@@ -15,13 +15,14 @@ from graphfix.analysis.flow.lookup import Lookup
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.calls.attributes import global_variable, with_starred
 from graphfix.calls.graph import CallGraph
+from graphfix.calls.implicit import run_by
 from graphfix.calls.meanings import Library, Meaning, Module
 from graphfix.calls.program import Find, Program
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
 from graphfix.ir.instructions import ReadName
 from graphfix.ir.origins import Origins, origins
-from graphfix.ir.variables import Home, Scope, Variable
+from graphfix.ir.variables import CODES, Home, Scope, Variable
 from graphfix.source.document import Document
 from graphfix.source.subtree import kept_with_node, subtree
 
@@ -172,11 +173,21 @@ class Sight(Instructions):
         results = [each.result for each in of.of(node) if each.result is not None]
         return self.call_graph.meanings(of.code(node), results[-1]) if results else []
 
+    def run_in(self, node: ast.AST) -> set[str]:
+        """The names of the special methods that a piece of code may run, also in functions that are defined in it."""
+        of = self.origins_of_file(node)
+        parts = [part for part in subtree(node) if isinstance(part, CODES)]
+        placed = [(of.lowered.code(part), each) for part in parts for each in of.lowered.code(part).instructions()]
+        placed += [(of.code(node), each) for each in of.within(node)] if node not in parts else []
+        return {name for name in self.methods if name.startswith("__")}.intersection(
+            name for code, each in placed for name in run_by(code, each)
+        )
+
     def origins_of_file(self, node: ast.AST) -> Origins:
         """The instructions of the file in which a node stands, mostly the one that is looked at."""
-        if node in self.document.parents:
+        if node in self.document.parents or node is self.document.tree:
             return self.origins
-        return next((origins(each) for each in self.documents.values() if node in each.parents), self.origins)
+        return next((origins(each) for each in self.documents.values() if node in each.parents or node is each.tree), self.origins)
 
     def is_import(self, variable: Variable) -> bool:
         """Whether a variable is only imported, be it by a star of any file."""
