@@ -27,7 +27,7 @@ for x, y in loader:
 """
 TAIL = """
     optimizer.step()
-print(total, outs)
+print(total, len(outs))
 """
 
 

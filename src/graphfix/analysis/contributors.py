@@ -19,7 +19,7 @@ from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Store, Use
-from graphfix.interpreter.values import Instance, Tensor
+from graphfix.interpreter.values import Instance, Tensor, Unknown, Value
 from graphfix.models.words import OUTPUTS
 from graphfix.source.program import Program
 from graphfix.source.subtree import subtree
@@ -79,7 +79,7 @@ class Facts:
 
     def is_tensor(self, use: Use) -> bool:
         """Whether the value is known to be one tensor, and not a tuple or an object that holds some, as a module may return."""
-        return isinstance(use.value, Tensor) or all(map(self.is_known, use.nodes))
+        return isinstance(use.value, Tensor) or use.value.may_be_tensor and all(map(self.is_known, use.nodes))
 
     def is_known(self, node: Node) -> bool:
         """Whether what the node is the graph of is made by torch, walked, or given to torch."""
@@ -214,13 +214,18 @@ def contributors(facts: Facts, expression: ast.expr, own: Mapping[Node, int]) ->
         return contributors(facts, expression.body, own) + contributors(facts, expression.orelse, own)
     if isinstance(expression, DISPLAYS):
         return [part for item in elements(expression) for part in contributors(facts, item, own)]
-    if isinstance(expression, ast.Call) and all(isinstance(use.value, Instance) for use in facts.uses.get(expression, ())):
+    if isinstance(expression, ast.Call) and all(is_record(use.value) for use in facts.uses.get(expression, ())):
         made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
         return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
     uses = [use for use in facts.uses.get(expression, ()) if any(facts.is_sure(node) for node in use.nodes)]
     if not uses or all(own.get(node, math.inf) < use.order for use in uses for node in use.nodes):
         return []
     return [expression]
+
+
+def is_record(value: Value) -> bool:
+    """Whether a value is an object that holds what it was made of, and no tensor."""
+    return isinstance(value, Instance) or isinstance(value, Unknown) and value.is_object
 
 
 def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:

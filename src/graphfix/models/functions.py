@@ -63,7 +63,7 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     if name.startswith("torch.distributions.") and last[:1].isupper():
         known = facts(f"torch.distributions.{last}")
         saves = known.saves if known is not None else True
-        return Unknown(("distribution", site, m.now()), m.record(site, given(arguments, keywords), saves))
+        return Unknown(("distribution", site, m.now()), m.record(site, given(arguments, keywords), saves), is_object=True)
     if name.startswith(
         ("torch.utils.data.", "torch.multiprocessing.", "torch.cuda.", "torch.backends.", "torch.distributed.", "torch.hub.")
     ):

@@ -208,7 +208,7 @@ def written_by_layer(m: Interpreter, layer: TorchModule, target: Tensor, made: T
 def sequence_output(m: Interpreter, value: Unknown, node: Node | None, site: ast.AST) -> Unknown:
     """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
     packed = kind_of(value.key) == "packed"
-    made = Unknown(("packed" if packed else "output", site, m.now()), node)
+    made = Unknown(("packed" if packed else "output", site, m.now()), node, is_object=packed)
     if packed:
         made.attributes["data"] = Tensor(node)
     return made

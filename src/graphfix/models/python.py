@@ -84,7 +84,7 @@ def by_row(m: Interpreter, row: Row, arguments: list[Value], keywords: dict[str,
         return Tensor()
     node = m.record(site, values, True) if not row.gives_no_graph else None
     if node is not None:
-        return Unknown((row.name, site, m.now()), node)
+        return Unknown((row.name, site, m.now()), node, is_object=row.gives_no_tensor)
     if row.returns in COMPUTED and not all(map(is_plain, values)):
         return Unknown((row.name, site, m.now()))  # of what is not known to have no graph
     return plain(m, row, arguments, site)

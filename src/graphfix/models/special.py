@@ -176,7 +176,7 @@ def plain(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AS
 def packed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """A `PackedSequence` is no tensor: its `.data` has the graph of what was packed."""
     node = m.record(site, arguments[:1], True)
-    made = Unknown(("packed", site, m.now()), node)
+    made = Unknown(("packed", site, m.now()), node, is_object=True)
     made.attributes["data"] = Tensor(node)
     return made
 

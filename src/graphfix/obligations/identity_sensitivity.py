@@ -1,4 +1,4 @@
-"""Whether a program observes the object that a cut replaces: the attributes it was given, its lifetime, its text."""
+"""Whether a program observes the object that a cut replaces: the attributes it was given, its lifetime."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
-from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes
 from graphfix.obligations.inquiry import Open
-from graphfix.obligations.numeric_equivalence import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree
 
 FORMATS = ("format", "format_map", "vformat")
@@ -71,22 +70,8 @@ class Objects:
                 refuses |= use.how == "attribute" and use.name in REFUSED
                 if refuses and swallowed(self.flow, use.site):
                     yield Open(use.site, "raises on a tensor that has a graph")
-                elif self.keeps_text(use):
-                    yield Open(use.site, "keeps its text, which shows its graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
-
-    def keeps_text(self, use: Use) -> bool:
-        """Whether the text of a value becomes more than something that is only shown."""
-        return spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use)
-
-    def texts_of_tensors(self, reach: Reach) -> Iterator[Open]:
-        """The texts, other than those that are only shown, of what may have a dimension: such a tensor has no format but its own."""
-        for place, part in reach.places:
-            for use in self.flow.graph.uses.get(place, ()):
-                is_bare = use.how == "text" and not use.name and getattr(use.site, "format_spec", None) is None
-                if part is ITSELF and is_bare and not is_shown(self.flow, use.site):
-                    yield Open(use.site, "keeps its text, which shows its graph")
 
     @cached_property
     def asking(self) -> list[ast.Constant]:
@@ -143,10 +128,6 @@ class Objects:
 def asks_in_text(text: str) -> bool:
     """Whether a replacement field of a template asks for a graph."""
     return READS_ATTRIBUTE.search(text) is not None and any(map(observes_graph, re.findall(r"\.(\w+)", text)))
-
-
-def is_caught(flow: Flow, use: Use) -> bool:
-    return use.how == "argument" and use.name == "print" and catches_prints(flow, use.site)
 
 
 def is_identity(site: ast.AST) -> bool:

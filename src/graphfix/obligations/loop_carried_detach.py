@@ -18,6 +18,7 @@ from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.obligations.identity_sensitivity import Objects, is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Inquiry, Open
 from graphfix.obligations.recorded import Recorded
+from graphfix.obligations.shown import Shown
 from graphfix.obligations.use_analysis import Readers
 from graphfix.source.subtree import subtree
 
@@ -54,6 +55,7 @@ class Left(Inquiry):
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
+                    yield from Shown(self.evidence, one_number=True).kept(self.graph.reach([place]))
         if ground is Ground.FREED:
             yield from Recorded(self.evidence).unknown()
         if "." in target:  # which object an attribute belongs to is not followed

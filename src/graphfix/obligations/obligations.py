@@ -44,6 +44,7 @@ from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.moved import Moved
 from graphfix.obligations.other_mode import of_other_mode
 from graphfix.obligations.repeated_items import Drawn
+from graphfix.obligations.shown import Shown
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
 from graphfix.obligations.unsupported_constructs import unfollowed
 from graphfix.obligations.use_analysis import Readers
@@ -249,8 +250,8 @@ class Proof(Inquiry):
             yield Open(other, NO_TENSOR)
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
-        if any(place in self.readers.tensors for place, _ in reach.places):
-            yield from Objects(self.flow).texts_of_tensors(reach)
+        may_have_dimensions = any(place in self.readers.tensors for place, _ in reach.places)
+        yield from Shown(self.evidence, one_number=not may_have_dimensions).kept(reach)
         freed = self.flow.freed.before(expression)
         for document in self.read_elsewhere(expression):
             if document is None or document.words & ASKING:

@@ -18,7 +18,6 @@ from graphfix.effects.table import facts
 from graphfix.ir.instructions import WriteAttribute, WriteItem, WriteName
 from graphfix.model import Decorate, Wrap
 from graphfix.models.words import INITIALISERS, WALKS
-from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.obligations.shown import Shown
@@ -79,11 +78,6 @@ class Unrecorded(Inquiry):
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.changes(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
-        objects = Objects(self.flow)
-        for place, _ in reach.places:
-            for use in self.graph.uses.get(place, ()):
-                if objects.keeps_text(use):
-                    yield Open(use.site, "keeps its text, which shows its graph")
         yield from Shown(self.evidence).graphs(reach)
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")

@@ -117,6 +117,9 @@ class Readers:
         row = row_of(dotted)
         if row is not None and row.gives_no_tensor:
             return True
+        known = facts(dotted) if row is None else None
+        if known is not None and known.kind in ("function", "distribution") and known.result != "tensor":
+            return True
         if not dotted and isinstance(call.func, ast.Attribute) and gives_no_tensor(call.func.attr) and call not in self.flow.calls.targets:
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.flow.graph.sources(call.func))
@@ -318,6 +321,6 @@ def takes_number(how: str, name: str, itself: bool) -> bool:
         if itself:
             return name in OF_NUMBERS
         return True
-    if how == "argument":
+    if how in ("argument", "handed"):
         return library.takes_numbers(name, itself)
     return how == "subscript" and not itself

@@ -50,7 +50,7 @@ WAYS = {
     "a part of a slice": ("g(d[1:])", "d@1", "d[1:]@1", Kind.SPREAD, False),
     "a list": ("x = [f()]", "f()@1", "[f()]@1", Kind.IN, False),
     "a dict": ("x = {k: f()}", "f()@1", "{k: f()}@1", Kind.IN, False),
-    "a dict that is spread": ("x = {**f()}", "f()@1", "{**f()}@1", Kind.MADE, False),
+    "a dict that is spread": ("x = {**f()}", "f()@1", "{**f()}@1", Kind.POURED, False),
     "a comprehension": ("x = [f() for i in n]", "f()@1", "[f() for i in n]@1", Kind.IN, False),
     "a generator expression": ("x = (f() for i in n)", "f()@1", "(f() for i in n)@1", Kind.IN, False),
     "what a loop takes out": ("for x in n:\n    pass", "n@1", "x@1", Kind.OUT, False),

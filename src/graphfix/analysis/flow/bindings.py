@@ -58,7 +58,8 @@ class Bindings(Variables):
         """The ways from a value of a code object to what is bound to it."""
         giver = code.givers[value]
         if isinstance(giver, Next):
-            return [(giver.node.iter, Kind.OUT, None)]  # type: ignore[attr-defined]
+            items: ast.expr = giver.node.iter  # type: ignore[attr-defined]
+            return [(items, Kind.OUT, Slot.KEY if self.is_mapping(items) else None)]
         if isinstance(giver, Enter):
             context = giver.node.context_expr  # type: ignore[attr-defined]
             # what a generator yields is taken out of it
@@ -144,6 +145,10 @@ class Bindings(Variables):
         """A value is bound to what is at `place`."""
         for source, kind, key in self.brought_by(self.code, value):
             self.flow.add(source, place, kind, key)
+
+    def is_mapping(self, container: ast.expr) -> bool:
+        """Whether an object is surely a mapping, which gives its keys to a loop."""
+        raise NotImplementedError
 
     def assign_field(self, name: str | None, value: Place) -> None:
         raise NotImplementedError

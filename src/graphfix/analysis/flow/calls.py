@@ -18,9 +18,12 @@ from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.calls.results import CALLED
 from graphfix.effects.project_rows import added_backward_words
 from graphfix.effects.rows import row_of
-from graphfix.effects.schema import Puts
+from graphfix.effects.schema import Observes, Puts, Returns, Row
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
+
+# functions that tell the text of what they are given
+TELLING = (Observes.TEXT, Observes.MESSAGE)
 
 
 def kind_of_edge(dotted: str) -> Kind:
@@ -103,6 +106,7 @@ class Calls:
         name = dotted or name_of(call.func)
         if library.calls_argument(name) or any(keyword.arg == "key" for keyword in call.keywords):
             name = name if all(self.takes_anything(each) for each in self.applied(call)) else "applies"
+        self.handed_on(call)
         for argument in arguments(call):
             self.flow.use(argument, "argument", name, call)
             if name_of(call.func) in ("send", "asend"):
@@ -120,6 +124,30 @@ class Calls:
             self.of_methods[call] = None
         else:
             self.unknown[call] = None
+
+    def handed_on(self, call: ast.Call) -> None:
+        """What makes texts may be handed to a call that applies it to all else that it is given: `map(str, xs)`, `default=repr`."""
+        given = arguments(call)
+        for argument in given if len(given) > 1 else ():
+            named = self.library_name(argument)
+            row = row_of(named) if named else None
+            for other in given if row is not None and row.observes in TELLING else ():
+                if other is not argument:
+                    self.flow.use(other, "handed", named, call)
+
+    def library_name(self, function: ast.expr) -> str:
+        """The full name of a function of a library, or the name of a builtin, that is handed on; empty for all else."""
+        if not isinstance(function, (ast.Name, ast.Attribute)):
+            return ""
+        unbound = isinstance(function, ast.Name) and self.code.is_unbound(function)
+        return self.code.dotted(function) or (function.id if unbound else "")  # type: ignore[union-attr]
+
+    def applies_for_numbers(self, row: Row | None, call: ast.Call) -> bool:
+        """Whether a call gives what a function gives that it is handed, and that gives no graph: `map(float, losses)`."""
+        if row is None or row.returns is not Returns.RESULTS or not call.args:
+            return False
+        named = self.library_name(call.args[0])
+        return bool(named) and library.gives_no_graph(named)
 
     def applied(self, call: ast.Call) -> list[ast.expr]:
         """The functions that a call such as `map(f, xs)` or `sorted(xs, key=f)` applies."""
@@ -172,7 +200,7 @@ class Calls:
             self.methods.put(row, call, given[0], given[1:])
         if given and library.may_give_itself(dotted):
             self.flow.add(given[0], call, Kind.SAME)
-        for argument in given if not library.gives_no_graph(dotted) else ():
+        for argument in given if not (library.gives_no_graph(dotted) or self.applies_for_numbers(row, call)) else ():
             # the batches of a loader are slices of the same tensors
             self.flow.add(argument, call, kind_of_edge(dotted), crosses=library.gives_batches(dotted))
         for argument in given if library.goes_backward(dotted) else ():

@@ -70,7 +70,7 @@ class Instructions(Access):
 
     def put_pair(self, node: ast.Dict, key: ast.expr | None, item: ir.Item) -> None:
         if key is None:
-            self.add_from(item.value, node, Kind.MADE)
+            self.add_from(item.value, node, Kind.POURED)  # under the keys that it has there
             return
         self.put_as_key(key, node)
         self.flow.use(key, "hash", "", node)

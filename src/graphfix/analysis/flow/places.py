@@ -98,12 +98,14 @@ class Held(NamedTuple):
     """A value that an object holds: under which key (None where that is not known), and how deep inside, from 1 to `DEEPEST`.
 
     `back`: the object was given the value here, so that the places where it comes from hold it as well. Once the object has gone
-    on to another place, what else may get there has nothing to do with it.
+    on to another place, what else may get there has nothing to do with it. `hidden`: it is an attribute of something that the object
+    holds, which the text of the object need not tell.
     """
 
     key: Hashable = None
     depth: int = 1
     back: bool = False
+    hidden: bool = False
 
     @property
     def is_attribute(self) -> bool:
@@ -176,7 +178,7 @@ def after(kind: Kind, key: Hashable, part: Part, numbers: bool) -> tuple[Part, .
             return (Held(key, 1, True),)
         return (ITSELF,) if kind is not Kind.NUMBER or numbers else ()
     if kind is Kind.IN:
-        return (Held(key, deeper(part.depth), True),)
+        return (Held(key, deeper(part.depth), True, part.hidden or part.is_attribute),)
     if kind is Kind.POURED:
         return (part._replace(back=True),)
     if kind is Kind.NUMBER:
@@ -186,22 +188,23 @@ def after(kind: Kind, key: Hashable, part: Part, numbers: bool) -> tuple[Part, .
     if part.is_attribute and kind is not Kind.DRAWN:
         return (part._replace(back=False),)
     if kind is Kind.SPREAD:
-        return (Held(None, part.depth),) if key is not Slot.VALUE or part.key is not Slot.KEY else ()
+        return (Held(None, part.depth, False, part.hidden),) if key is not Slot.VALUE or part.key is not Slot.KEY else ()
     if kind is Kind.WRAPPED:
-        return (Held(Slot.KEY if key is part.key is Slot.KEY else None, deeper(part.depth)),)
-    return (ITSELF, *(Held(None, depth) for depth in range(1, part.depth + 1)))
+        return (Held(Slot.KEY if key is part.key is Slot.KEY else None, deeper(part.depth), False, part.hidden),)
+    return (ITSELF, *(Held(None, depth, False, part.hidden) for depth in range(1, part.depth + 1)))
 
 
 def taken_out(part: Held, key: Hashable) -> tuple[Part, ...]:
     if part.is_attribute or part.depth > 1 and is_attribute(key):
         return ()  # attributes are places of their own
     if part.key is Slot.KEY and part.depth > 1:
-        return (Held(0, part.depth - 1),)  # `d.items()` gives each key as the first of two
+        return (Held(0, part.depth - 1, False, part.hidden),)  # `d.items()` gives each key as the first of two
     if not fits(part.key, key):
         return ()
     if part.depth == 1:
         return (ITSELF,)
-    return (Held(None, part.depth - 1), *((Held(None, part.depth),) if part.depth == DEEPEST else ()))
+    depths = (part.depth - 1, part.depth) if part.depth == DEEPEST else (part.depth - 1,)
+    return tuple(Held(None, depth, False, part.hidden) for depth in depths)
 
 
 def deeper(depth: int) -> int:

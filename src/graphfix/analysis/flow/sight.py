@@ -16,10 +16,11 @@ from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.calls.attributes import global_variable, with_starred
 from graphfix.calls.graph import CallGraph
 from graphfix.calls.implicit import run_by
-from graphfix.calls.meanings import Library, Meaning, Module
+from graphfix.calls.meanings import Display, Library, Meaning, Module
 from graphfix.calls.program import Find, Program
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
+from graphfix.ir.instructions import Kind as Built
 from graphfix.ir.instructions import ReadName
 from graphfix.ir.origins import Origins, origins
 from graphfix.ir.variables import CODES, Home, Scope, Variable
@@ -172,6 +173,10 @@ class Sight(Instructions):
         of = self.origins_of_file(node)
         results = [each.result for each in of.of(node) if each.result is not None]
         return self.call_graph.meanings(of.code(node), results[-1]) if results else []
+
+    def is_mapping(self, container: ast.expr) -> bool:
+        meant = self.meant_by(container) if isinstance(container, (ast.Name, ast.Attribute)) else ()
+        return bool(meant) and all(isinstance(each, Display) and each.built.kind is Built.DICT for each in meant)
 
     def run_in(self, node: ast.AST) -> set[str]:
         """The names of the special methods that a piece of code may run, also in functions that are defined in it."""

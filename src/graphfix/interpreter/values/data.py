@@ -98,22 +98,27 @@ class NonTensor(Value):
 class Unknown(Value):
     """Something unknown: it may be a tensor, and `node` is then its graph.
 
+    `is_object`: it is no tensor, but an object that holds what it was made of, such as a distribution.
     `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
     `made_of`: what torch has computed it from alone, and where: a graph that it turns out to have is that of this value.
     `latent`: the node that it has if it turns out to have a graph, though nothing that made it is known to have one.
     """
 
-    __slots__ = ("key", "node", "attributes", "items", "outside", "made_of", "latent")
-    may_be_tensor = True
+    __slots__ = ("key", "node", "attributes", "items", "outside", "made_of", "latent", "is_object")
 
-    def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
+    def __init__(self, key: object, node: Node | None = None, outside: bool = False, is_object: bool = False) -> None:
         self.key = interned(key)
+        self.is_object = is_object
         self.outside = outside
         self.node = node
         self.attributes: dict[str, Value] = {}
         self.items: dict[object, Value] = {}
         self.made_of: tuple[Unknown, ast.AST] | None = None
         self.latent: Node | None = None
+
+    @property
+    def may_be_tensor(self) -> bool:  # type: ignore[override]
+        return not self.is_object
 
     @property
     def identity(self) -> object:
