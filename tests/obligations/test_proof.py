@@ -36,7 +36,6 @@ for i in range(8):
             ".detach()",
         ),
         ("rows = sorted([total], key=lambda each: each.item())", ".detach()"),
-        ("import pickle\nrows = pickle.dumps(total)", ".detach()"),
     ],
 )
 def test_a_number_only_where_every_reader_takes_one(reader: str, cut: str) -> None:

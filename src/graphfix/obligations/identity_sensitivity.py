@@ -11,11 +11,11 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
-from graphfix.analysis.flow.places import ITSELF, Field, Place, Sink, Use
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.effects.methods import observes_graph
+from graphfix.effects.methods import observes_graph, rows_of_method
 from graphfix.effects.rows import row_of
-from graphfix.effects.schema import Observes
+from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.obligations.inquiry import Open
 from graphfix.source.subtree import subtree
 
@@ -47,7 +47,6 @@ class Objects:
                 yield Open(call, "may read its graph")
         yield from (Open(template, "reads its graph") for template in self.asking)
         itself = self.flow.graph.reach([expression], made=False)
-        is_loaded = any(row.unpickles for row in map(row_of, self.flow.code.calls.values()) if row is not None)
         yield from (
             Open(arrival.site, "compares it by identity") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
         )
@@ -62,9 +61,9 @@ class Objects:
                     yield Open(use.site, "may use it as a key, which is found by identity")
                 elif part is not ITSELF and compares_items(use, place):
                     yield Open(use.site, "may compare containers that hold it, first by identity")
-                elif is_loaded and use.how == "argument" and (row := row_of(use.name)) is not None and row.pickles:
-                    yield Open(use.site, "saves whether it requires a gradient")
-        for place, _ in self.flow.graph.reach([expression]).places:
+        reach = self.flow.graph.reach([expression])
+        yield from self.saved_flags(reach)
+        for place, _ in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
                 refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
                 refuses |= use.how == "attribute" and use.name in REFUSED
@@ -72,6 +71,20 @@ class Objects:
                     yield Open(use.site, "raises on a tensor that has a graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
+
+    def saved_flags(self, reach: Reach) -> Iterator[Open]:
+        """The places that write a value down with the flag requires_grad, which survives where its graph does not, for code that reads it."""
+        for place, _ in reach.places:
+            for use in self.flow.graph.uses.get(place, ()):
+                rows = rows_used(use)
+                if any(row.pickles and (self.is_read_back or row.returns is Returns.TEXT) for row in rows):
+                    yield Open(use.site, "saves whether it requires a gradient")
+
+    @cached_property
+    def is_read_back(self) -> bool:
+        """Whether the code reads what it has written down, as an object or as bytes in memory."""
+        calls = self.flow.code.calls.values()
+        return "io.BytesIO" in calls or any(row.unpickles for row in map(row_of, calls) if row is not None)
 
     @cached_property
     def asking(self) -> list[ast.Constant]:
@@ -123,6 +136,14 @@ class Objects:
             else:
                 return None
         return found if 0 < len(found) <= MOST_TEXTS else None
+
+
+def rows_used(use: Use) -> tuple[Row, ...]:
+    """The rows of the function, or of the methods of this name, that a value is given to."""
+    if use.how not in ("argument", "handed"):
+        return ()
+    row = row_of(use.name)
+    return (row,) if row is not None else rows_of_method(use.name)
 
 
 def asks_in_text(text: str) -> bool:

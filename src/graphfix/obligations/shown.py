@@ -63,7 +63,8 @@ class Shown(Inquiry):
         if part is not ITSELF and not self.tells_of(place, part):
             return False
         if use.how == "handed":  # such as `map(str, losses)`: each that it is given becomes a text
-            return True
+            row = row_of(use.name)
+            return row is not None and row.observes is not Observes.NOTHING
         if use.how == "text":
             return self.in_text(use, place, part)
         if use.how != "argument" or not isinstance(use.site, ast.Call):

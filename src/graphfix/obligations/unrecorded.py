@@ -18,6 +18,7 @@ from graphfix.effects.table import facts
 from graphfix.ir.instructions import WriteAttribute, WriteItem, WriteName
 from graphfix.model import Decorate, Wrap
 from graphfix.models.words import INITIALISERS, WALKS
+from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.obligations.shown import Shown
@@ -79,6 +80,7 @@ class Unrecorded(Inquiry):
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.changes(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
         yield from Shown(self.evidence).graphs(reach)
+        yield from Objects(self.flow).saved_flags(reach)
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:

@@ -126,12 +126,12 @@ class Calls:
             self.unknown[call] = None
 
     def handed_on(self, call: ast.Call) -> None:
-        """What makes texts may be handed to a call that applies it to all else that it is given: `map(str, xs)`, `default=repr`."""
+        """What makes texts or bytes may be handed to a call that applies it to all else that it gets: `map(str, xs)`, `default=repr`."""
         given = arguments(call)
         for argument in given if len(given) > 1 else ():
             named = self.library_name(argument)
             row = row_of(named) if named else None
-            for other in given if row is not None and row.observes in TELLING else ():
+            for other in given if row is not None and (row.observes in TELLING or row.pickles) else ():
                 if other is not argument:
                     self.flow.use(other, "handed", named, call)
 
