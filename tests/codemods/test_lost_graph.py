@@ -24,6 +24,30 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 x, y = torch.randn(8, 4), torch.randn(8, 4)
 """
 LEFT_ALONE = {
+    "trained in a context": """
+import contextlib
+@contextlib.contextmanager
+def unfrozen(module):
+    module.requires_grad_(True)
+    try:
+        yield module
+    finally:
+        module.requires_grad_(False)
+net.requires_grad_(False)
+for _ in range(3):
+    with unfrozen(net) as trained:
+        trained(x).sum().backward()
+""",
+    "trained before a generator goes on": """
+def phases():
+    yield "train"
+    net.requires_grad_(False)
+    yield "test"
+for phase in phases():
+    loss = net(x).sum()
+    if phase == "train":
+        loss.backward()
+""",
     "a part of the loss is a constant": "loss = F.mse_loss(net(x), net(x).detach())\nloss.backward()\n",
     "only where a graph is recorded": """
 for trains in (True, False):

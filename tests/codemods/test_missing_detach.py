@@ -98,7 +98,7 @@ def test_what_leaves_another_walk_nothing_is_no_repair(tmp_path: Path) -> None:
 
 
 CALLED_BACK = """
-from contextlib import ExitStack
+import sched
 gen, disc = nn.Linear(3, 4), nn.Linear(4, 1)
 opt_g, opt_d = torch.optim.SGD(gen.parameters(), 0.1), torch.optim.SGD(disc.parameters(), 0.1)
 for step in range(4):
@@ -110,10 +110,113 @@ for step in range(4):
         opt_d.step()
     g_loss = -disc(fake).mean()
     opt_g.zero_grad()
-    with ExitStack() as stack:
-        stack.callback(g_loss.backward)
+    later = sched.scheduler()
+    later.enter(0, 1, g_loss.backward)
+    later.run()
     opt_g.step()
 """
+
+
+CALLED_AT_THE_END = CALLED_BACK.replace("import sched\n", "from contextlib import ExitStack\n").replace(
+    """    later = sched.scheduler()
+    later.enter(0, 1, g_loss.backward)
+    later.run()
+""",
+    """    with ExitStack() as stack:
+        stack.callback(g_loss.backward)
+""",
+)
+
+
+def test_a_walk_at_the_end_of_an_exit_stack_comes_behind_its_block(tmp_path: Path) -> None:
+    cut = CALLED_AT_THE_END.replace("disc(fake).mean()\n        opt", "disc(fake.detach()).mean()\n        opt")
+    assert repaired(tmp_path, CALLED_AT_THE_END, select=("GF303", "GF305")) == cut.replace("retain_graph=True", "")
+
+
+TRAINED_BEHIND_A_YIELD = {
+    "a context": """
+@contextlib.contextmanager
+def updating(opt):
+    opt.zero_grad()
+    yield
+    opt.step()
+for _ in range(4):
+    with updating(opt_g):
+        loss = disc(gen(x)).mean()
+        opt_d.zero_grad()
+        loss.backward()
+        opt_d.step()
+""",
+    "a method that is a context of a stack": """
+class Steps:
+    @contextlib.contextmanager
+    def over(self, opt):
+        opt.zero_grad()
+        try:
+            yield opt
+        finally:
+            opt.step()
+for _ in range(4):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Steps().over(opt_g))
+        loss = disc(gen(x)).mean()
+        opt_d.zero_grad()
+        loss.backward()
+        opt_d.step()
+""",
+    "a decorator": """
+@contextlib.contextmanager
+def updating(opt):
+    opt.zero_grad()
+    yield
+    opt.step()
+@updating(opt_g)
+def play():
+    loss = disc(gen(x)).mean()
+    opt_d.zero_grad()
+    loss.backward()
+    opt_d.step()
+for _ in range(4):
+    play()
+""",
+    "an object": """
+class Updating:
+    def __init__(self, opt):
+        self.opt = opt
+    def __enter__(self):
+        self.opt.zero_grad()
+    def __exit__(self, *told):
+        self.opt.step()
+for _ in range(4):
+    with Updating(opt_g):
+        loss = disc(gen(x)).mean()
+        opt_d.zero_grad()
+        loss.backward()
+        opt_d.step()
+""",
+    "a loop over a generator": """
+def once(opt):
+    opt.zero_grad()
+    yield opt
+    opt.step()
+for _ in range(4):
+    for _ in once(opt_g):
+        loss = disc(gen(x)).mean()
+        opt_d.zero_grad()
+        loss.backward()
+        opt_d.step()
+""",
+}
+NETWORKS = """
+import contextlib
+gen, disc = nn.Linear(3, 4), nn.Linear(4, 1)
+opt_g, opt_d = torch.optim.SGD(gen.parameters(), 0.1), torch.optim.SGD(disc.parameters(), 0.1)
+"""
+
+
+@pytest.mark.parametrize("program", TRAINED_BEHIND_A_YIELD.values(), ids=TRAINED_BEHIND_A_YIELD)
+def test_a_network_that_a_step_behind_a_yield_trains_keeps_its_gradients(tmp_path: Path, program: str) -> None:
+    assert repaired(tmp_path, NETWORKS + program, select=("GF303",)) == NETWORKS + program
 
 
 def test_a_walk_that_is_only_called_back_keeps_its_gradients(tmp_path: Path) -> None:

@@ -13,7 +13,20 @@ from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter, Stop
-from graphfix.interpreter.values import NONE, Class, Constant, External, Function, Instance, Mapping, Unknown, Value, nodes_in
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Class,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Manager,
+    Mapping,
+    Unknown,
+    Value,
+    nodes_in,
+)
 from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
 from graphfix.source.spelling import Definition, word
 from graphfix.source.subtree import subtree
@@ -91,11 +104,21 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef, records: 
         if isinstance(function, Function) and (records or "no_grad" not in function.wrappers):
             m.frame.statement = definition
             m.grad_enabled = m.grad_enabled and not switches_on(definition)
-            result = m.call(function, unknown_arguments(function, 0), {}, definition)
+            result = called(m, function, unknown_arguments(function, 0), definition)
             m.escape(result, definition, "returned")
             m.note_reader(result, definition)
 
     return start
+
+
+def called(m: Interpreter, function: Function, arguments: Arguments, site: ast.AST) -> Value:
+    """What a call gives; a context is entered and left again, and what it gives is what its block gets."""
+    made = m.call(function, arguments, {}, site)
+    if not isinstance(made, Manager):
+        return made
+    given: list[Value] = []
+    m.within(made, site, given.append)
+    return given[0] if given else NONE
 
 
 def start_method(
@@ -133,7 +156,7 @@ def start_method(
             arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
             before = len(m.recording.walks)
             try:
-                result = m.call(function, arguments, {}, method)
+                result = called(m, function, arguments, method)
                 if is_walked(m, instance, value, method, itself=len(m.recording.walks) > before):
                     walk_result(m, result, method)
             finally:

@@ -22,7 +22,7 @@ class Update:
     """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters.
 
     `complete`: whether these are all of them, as far as the optimizer was understood. `guessed`: those that stand for the parameters
-    of modules that are not in sight, of which nothing else is known.
+    of modules that are not in sight, of which nothing else is known. `ahead`: the run came to it before its turn, behind a `yield`.
     """
 
     site: ast.AST
@@ -32,6 +32,7 @@ class Update:
     trace: CallStack = ()
     complete: bool = True
     guessed: frozenset[Leaf] = frozenset()
+    ahead: bool = False
 
 
 class Fate(enum.Enum):
@@ -56,6 +57,7 @@ class Fates:
             for leaf in update.leaves:
                 self.updates_of.setdefault(leaf, []).append(update)
         self.doubtful = [update for update in updates if not update.complete]  # of which not all leaves are known
+        self.ahead = {leaf for update in updates if update.ahead for leaf in update.leaves}
         self.read = read
         self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[BackwardPass, set[Node]] = {}
@@ -76,6 +78,8 @@ class Fates:
         update = next_of(self.updates_of.get(leaf, ()), event)
         doubtful = next_of(self.doubtful, event)
         if update is None or doubtful is not None and doubtful.order < update.order:
+            return Fate.UNKNOWN
+        if not update.steps and leaf in self.ahead:
             return Fate.UNKNOWN
         return Fate.USED if update.steps else Fate.DROPPED
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import partial
 
-from graphfix.autograd.graph import Node
 from graphfix.effects.project_rows import has_rows
 from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
@@ -12,11 +13,10 @@ from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
-from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
 from graphfix.interpreter.project_functions import by_row, row_of_callee, row_of_method
-from graphfix.interpreter.recording import Foreign, Handed
 from graphfix.interpreter.refusals import refuse_other_kinds
+from graphfix.interpreter.unknown_calls import call_unknown, hand_on
 from graphfix.interpreter.values import (
     KEPT,
     NONE,
@@ -29,6 +29,7 @@ from graphfix.interpreter.values import (
     GradMode,
     Instance,
     Keywords,
+    Manager,
     Mapping,
     NonTensor,
     OpenKeywords,
@@ -129,6 +130,8 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
         return m.models.call_library(m, callee.name, arguments, keywords, site)
     if isinstance(callee, GradMode):
         return with_mode(callee, arguments)
+    if isinstance(callee, Manager):
+        return with_context(callee, arguments)
     if isinstance(callee, Constant):
         return NonTensor(("call", site, m.now()))
     return call_unknown(m, callee, arguments, keywords, site, callee.identity)
@@ -136,77 +139,38 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
 
 # what calls these methods: https://docs.python.org/3/reference/datamodel.html#special-method-names
 BUILTINS = {f"__{name}__": f"builtins.{name}" for name in ("iter", "next", "len", "bool", "float", "int", "abs", "reversed", "str", "repr")}
-OF_DICTS = frozenset(("items", "values", "keys"))
 
 
 # of a function whose decorator is not followed: what is done with what it gets and gives is not known
 NOT_FOLLOWED = "not followed"
 
 
-def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
-    """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
-    values = given(arguments, keywords)
-    source = callee.receiver if isinstance(callee, BoundMethod) else callee
-    if isinstance(source, Unknown) and source.outside:
-        return Unknown(("call", site, m.now()), outside=True)
-    is_network = records(m, callee)
-    hand_on(m, values, site, key, callee.receiver if isinstance(callee, BoundMethod) else None)
-    if isinstance(callee, BoundMethod) and callee.name not in OF_DICTS:
-        hand_over(m, [source])  # `model.apply(freeze)`
-    run_callbacks(m, values, site)
-    force = isinstance(callee, (Unknown, Instance)) or (
-        isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
-    )
-    if isinstance(callee, BoundMethod) and isinstance(source, Unknown) and source.node is None and callee.name in OF_DICTS:
-        force = False  # what a dict of data gives is data
-    # what is called is no tensor: of an unknown object, only a graph that it is known to hold surely goes on
-    is_bare = isinstance(source, Unknown) and source.node is not None and is_unproven(source.node)
-    node = m.record(site, values if is_bare else [source, *values], True, certain=False, callee=key, force=force)
-    if node is not None:
-        node.certain = is_network or node.certain
-        node.training = m.mode_of(callee)
-        node.perhaps = source.node if is_bare else None
-        leaf = m.recording.optimized.get(callee.key) if isinstance(callee, Unknown) else None
-        node.trained = leaf is not None and callee.identity not in m.recording.frozen
-        if leaf is not None and (node.parents or node.leaves):
-            node.guessed = (leaf, leaf.version)
-    of_dict = isinstance(callee, BoundMethod) and isinstance(source, Unknown) and not force and callee.name in OF_DICTS
-    made = Unknown((callee.name, source.key) if of_dict else ("call", site, m.now()), node)
-    if m.hooked_at is not None and not isinstance(callee, BoundMethod):
-        m.escape(made, m.hooked_at, "hook")
-    served = () if is_own_service(m, callee) else (source,)
-    m.recording.handed.append(Handed(m.now(), (*served, *values), made))
-    return made
-
-
-def is_own_service(m: Interpreter, callee: Value) -> bool:
-    """Whether an object calls what it has of a class of a library, from its own code: that knows nothing of what the object adds."""
-    return isinstance(callee, BoundMethod) and isinstance(callee.receiver, Instance) and m.frame.receiver is callee.receiver
-
-
-def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object, receiver: Value | None = None) -> None:
-    """Note that code which is not followed (its `key`) gets values: it may keep them, or walk their graphs."""
-    m.recording.foreign.append(Foreign(site, m.trace(), key, m.now(), receiver))
-    hand_over(m, values)
-    for value in values:
-        m.escape(value, site, "argument")
-        m.note_reader(value, site)
-
-
-def is_unproven(node: Node) -> bool:
-    """Whether a graph is only what an unknown value would have if it were a tensor."""
-    return not (node.certain or node.parents or node.leaves)
-
-
 def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Simulate a call of a function of the project; one whose results are kept runs once for the same arguments."""
+    if "contextmanager" in function.wrappers:
+        return Manager(function, arguments, keywords, site)
+    run = run_in_contexts if function.contexts else run_function
     if KEPT not in function.wrappers:
-        return run_function(m, function, arguments, keywords, site)
+        return run(m, function, arguments, keywords, site)
     known = m.recording.memos.setdefault(function, {})
     key = (tuple(map(slot_of, arguments)), tuple((name, slot_of(each)) for name, each in sorted(keywords.items())))
     if key not in known:
-        known[key] = run_function(m, function, arguments, keywords, site)
+        known[key] = run(m, function, arguments, keywords, site)
     return known[key]
+
+
+def run_in_contexts(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Simulate the call in the contexts that decorate the function."""
+    made: list[Value] = []
+
+    def inside(at: int) -> None:
+        if at == len(function.contexts):
+            made.append(run_function(m, function, arguments, keywords, site))
+        else:
+            m.within(function.contexts[at], site, lambda _: inside(at + 1))
+
+    inside(0)
+    return made[0] if made else NONE
 
 
 def run_function(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -214,38 +178,14 @@ def run_function(m: Interpreter, function: Function, arguments: Arguments, keywo
     definition = function.definition
     if is_abstract(definition, function.owner):
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
-    if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
+    if is_too_deep(m, definition):
         return m.unknown(site, given(arguments, keywords), callee=None)
-    env = Env(function.env.document, function.env)
-    prefix = m.trace()
-    frame = Frame(env, definition, prefix, m.context, len(m.frames))
-    bind_arguments(m, function, env, arguments, keywords, site)
-    frame.owner = function.owner
-    frame.is_plain = holds_no_graph(function, given(arguments, keywords))
-    first = definition.args.args[:1] or definition.args.posonlyargs[:1]
-    if function.owner is not None and first:
-        frame.receiver = env.variables.get(first[0].arg)
-    before = m.grad_enabled
-    if "no_grad" in function.wrappers:
-        m.grad_enabled = False
-    elif "enable_grad" in function.wrappers:
-        m.grad_enabled = True
-    m.frames.append(frame)
-    m.active[definition] = m.active.get(definition, 0) + 1
-    m.recording.entered.add(definition)
-    failed = False
+    frame = opened(m, function, arguments, keywords, site)
     try:
-        run_body(m, frame, definition)
+        run_frame(m, frame, function, partial(run_body, m, frame, definition))
     except Raise:
-        if m.tries or len(m.frames) < 2:
-            raise
-        failed = True
-    finally:
-        m.frames.pop()
-        m.active[definition] -= 1
-        if "no_grad" in function.wrappers or "enable_grad" in function.wrappers:
-            m.grad_enabled = before  # what a statement switches stays so
-    if failed:  # the program works, so what it was given was fine: as a call that could not be entered
+        if m.tries or not m.frames:
+            raise  # the program works, so what it was given was fine: as a call that could not be entered
         return m.unknown(site, given(arguments, keywords))
     m.recording.returned[frame] = frame.returned or NONE
     if NOT_FOLLOWED in function.wrappers:
@@ -258,15 +198,52 @@ def run_function(m: Interpreter, function: Function, arguments: Arguments, keywo
     return frame.returned or NONE
 
 
+def is_too_deep(m: Interpreter, definition: ast.AST) -> bool:
+    return len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2
+
+
+def opened(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Frame:
+    """A new call, with its parameters bound."""
+    definition = function.definition
+    env = Env(function.env.document, function.env)
+    frame = Frame(env, definition, m.trace(), m.context, len(m.frames))
+    bind_arguments(m, function, env, arguments, keywords, site)
+    frame.owner = function.owner
+    frame.is_plain = holds_no_graph(function, given(arguments, keywords))
+    first = definition.args.args[:1] or definition.args.posonlyargs[:1]
+    if function.owner is not None and first:
+        frame.receiver = env.variables.get(first[0].arg)
+    return frame
+
+
+def run_frame(m: Interpreter, frame: Frame, function: Function, run: Callable[[], None]) -> None:
+    """Run code of a function in its frame, up to its end."""
+    definition = function.definition
+    before = m.grad_enabled
+    if "no_grad" in function.wrappers:
+        m.grad_enabled = False
+    elif "enable_grad" in function.wrappers:
+        m.grad_enabled = True
+    m.frames.append(frame)
+    m.active[definition] = m.active.get(definition, 0) + 1
+    m.recording.entered.add(definition)
+    try:
+        run()
+    except Return:
+        pass
+    finally:
+        m.frames.pop()
+        m.active[definition] -= 1
+        if "no_grad" in function.wrappers or "enable_grad" in function.wrappers:
+            m.grad_enabled = before  # what a statement switches stays so
+
+
 def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
     if isinstance(definition, ast.Lambda):
         frame.statement = frame.prefix[-1][1] if frame.prefix else None
         frame.returned = m.evaluate(definition.body)
-        return
-    try:
-        m.execute(definition.body)
-    except Return:
-        pass
+    else:
+        m.execute(definition.body)  # type: ignore[attr-defined]
 
 
 def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords, site: ast.AST) -> None:
@@ -362,36 +339,15 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
     return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
 
 
-def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:
-    """What `with manager as x` binds to x, and the grad mode of the block (None: as it was)."""
-    if isinstance(manager, GradMode):
-        return NONE, manager.enabled
-    if isinstance(manager, Sequence) and manager.kind == "generator":
-        return (manager.items[0] if manager.items else NONE), manager.grad_mode
-    if isinstance(manager, Instance):
-        method = find_method(manager, "__enter__")
-        if method is not None:
-            before = m.grad_enabled
-            entered = call(m, method, [], {}, site)
-            return entered, m.grad_enabled if m.grad_enabled != before else None
-        return manager, None
-    return manager, None
-
-
-def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
-    """A function of the project that is handed over is called, once, by whoever gets it: but not where it is only being decorated."""
-    for value in values:
-        if (
-            not m.decorates
-            and isinstance(value, Function)
-            and isinstance(value.definition, ast.FunctionDef)
-            and m.active.get(value.definition, 0) == 0
-        ):
-            m.call(value, [], {}, site)
-
-
 def with_mode(mode: GradMode, arguments: Arguments) -> Value:
     """`torch.no_grad()(function)`."""
     if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
         arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
+    return arguments[0] if arguments else NONE
+
+
+def with_context(manager: Value, arguments: Arguments) -> Value:
+    """`updating(optimizer)(function)`: https://docs.python.org/3/library/contextlib.html#contextlib.ContextDecorator."""
+    if arguments and isinstance(arguments[0], Function):
+        arguments[0].contexts.append(manager)
     return arguments[0] if arguments else NONE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.calls import NOT_FOLLOWED, call, with_mode
+from graphfix.interpreter.calls import NOT_FOLLOWED, call, with_context, with_mode
 from graphfix.interpreter.definitions import switches_recording
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps
-from graphfix.interpreter.values import KEPT, BoundMethod, External, Function, GradMode, Instance, Partial, Value
+from graphfix.interpreter.values import KEPT, BoundMethod, External, Function, GradMode, Instance, Manager, Partial, Value
 
 # Statements and calls of one that cannot switch recording off or on: it wraps a function, or puts it into a registry. One that takes more
 # does something else (such as to write its documentation), and may do so for every function of a library.
@@ -23,11 +23,18 @@ def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> 
             note(function, applied.name.rsplit(".", 1)[-1])
         elif isinstance(applied, GradMode):
             with_mode(applied, [function])
+        elif isinstance(applied, Manager) or is_entered(applied):
+            with_context(applied, [function])
         elif isinstance(applied, Function) and isinstance(value, Function):
             value = result_of(m, applied, value, decorator)
         elif isinstance(applied, BoundMethod) and applied.name == "setter":
             return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
     return value if isinstance(value, (Function, Partial, Instance, BoundMethod)) else function
+
+
+def is_entered(decorator: Value) -> bool:
+    """Whether an object is entered at each call of what it decorates."""
+    return isinstance(decorator, Instance) and any(name.endswith("ContextDecorator") for name in decorator.cls.external_bases())
 
 
 def note(function: Function, word: str) -> None:

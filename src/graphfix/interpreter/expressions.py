@@ -14,7 +14,7 @@ from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import STAR, Env
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.interpreter import Interpreter, Suspend
 from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
@@ -287,6 +287,8 @@ def awaited(m: Interpreter, node: ast.Await) -> Value:
 
 def yielded(m: Interpreter, node: ast.Yield) -> Value:
     value = evaluate(m, node.value) if node.value is not None else NONE
+    if m.frame.waits:
+        raise Suspend(value, m.grad_enabled)
     m.frame.yielded.append((value, m.grad_enabled))
     m.frame.yields_on |= any(entry.goes_on for entry, _ in m.context[len(m.frame.context) :])
     return Unknown(("sent", node, m.now()))
@@ -294,6 +296,8 @@ def yielded(m: Interpreter, node: ast.Yield) -> Value:
 
 def yielded_from(m: Interpreter, node: ast.YieldFrom) -> Value:
     for item in iterate(m, evaluate(m, node.value), node):
+        if m.frame.waits:
+            raise Suspend(item, m.grad_enabled)
         m.frame.yielded.append((item, m.grad_enabled))
     return NONE
 

@@ -70,8 +70,8 @@ class Frame:
     """One active call (or the body of a module or class)."""
 
     __slots__ = (
-        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "yields_on", "receiver", "owner", "depth",
-        "is_plain", "decided",
+        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "yields_on", "waits", "receiver", "owner",
+        "depth", "is_plain", "decided",
     )  # fmt: skip
 
     def __init__(self, env: Env, definition: ast.AST, prefix: CallStack, context: Context, depth: int) -> None:
@@ -84,6 +84,7 @@ class Frame:
         self.returned: Value | None = None
         self.yielded: list[tuple[Value, bool]] = []
         self.yields_on = False  # in a loop of which only the first iterations are run
+        self.waits = False  # a generator that is a context manager waits at its `yield`
         self.receiver: Value | None = None
         self.owner: Value | None = None
         self.depth = depth

@@ -53,7 +53,7 @@ LIMITS = (OutOfSteps, RecursionError)
 
 
 class Stop(Exception):
-    """Control leaves the block: base of the four below."""
+    """Control leaves the block: base of those below."""
 
 
 class BreakLoop(Stop):
@@ -70,6 +70,20 @@ class Return(Stop):
 
 class Raise(Stop):
     pass
+
+
+class Suspend(Stop):
+    """A generator that is a context manager has come to its `yield`, with `value`, and waits for the block of the `with`.
+
+    `rest`: what it does behind it, the innermost first: each wraps what lies further inside. `tries`: its handlers that wait meanwhile.
+    """
+
+    def __init__(self, value: Value, grad_enabled: bool) -> None:
+        super().__init__()
+        self.value = value
+        self.grad_enabled = grad_enabled
+        self.rest: list[Callable[[Callable[[], None]], None]] = []
+        self.tries = 0
 
 
 class Contradicted(Exception):
@@ -108,6 +122,7 @@ class Handlers:
     call: Callable[[Interpreter, Value, Arguments, Keywords, ast.AST], Value]
     call_method: Callable[[Interpreter, Value, str, Arguments, Keywords, ast.AST], Value]
     get_attribute: Callable[[Interpreter, Value, str, ast.AST], Value]
+    within: Callable[[Interpreter, Value, ast.AST, Callable[[Value], None]], None]
 
 
 @dataclass(frozen=True)
@@ -217,6 +232,10 @@ class Interpreter:
     def get_attribute(self, value: Value, name: str, site: ast.AST) -> Value:
         """`value.name`."""
         return self.handlers.get_attribute(self, value, name, site)
+
+    def within(self, manager: Value, site: ast.AST, body: Callable[[Value], None]) -> None:
+        """Run `body`, which is given what the context gives, in a context."""
+        self.handlers.within(self, manager, site, body)
 
     def arithmetic(self, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
         """`left op right`."""
@@ -410,7 +429,19 @@ class Interpreter:
         """A parameter is written to in place: as by a step, what saved it is stale."""
         leaf.version += 1
         if site is not None:
-            self.recording.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
+            self.update(site, True, frozenset((leaf,)))
+
+    def update(
+        self, site: ast.AST, steps: bool, leaves: frozenset[Leaf], complete: bool = True, guessed: frozenset[Leaf] = frozenset()
+    ) -> None:  # fmt: skip
+        """A step with the gradients of `leaves`, or their clearing, here and now."""
+        made = Update(site, self.now(), steps, leaves, self.trace(), complete, guessed, self.is_ahead)
+        self.recording.updates.append(made)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a generator is at work behind a `yield`: it is run to its end where it is called, before whoever takes its items."""
+        return any(frame.yielded for frame in self.frames)
 
     def held_in(self, value: Value) -> list[Node]:
         """The nodes that a value and the containers in it hold; large tables that are made before any graph are not looked through."""

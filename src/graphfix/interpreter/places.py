@@ -99,7 +99,12 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
 
 
 def train_parameters(m: Interpreter, holder: Value, trains: bool, site: ast.AST) -> None:
-    """Parameters are told to need a gradient, or none: also those of modules that are not in sight and lie in one that is."""
+    """Parameters are told to need a gradient, or none: also those of modules that are not in sight and lie in one that is.
+
+    Not where a generator does it behind a `yield`, ahead of those who compute with them first.
+    """
+    if m.is_ahead and not trains:
+        return
     for leaf in leaves_in(holder):
         leaf.requires_grad = trains
         leaf.frozen_at = None if trains else site
@@ -109,7 +114,8 @@ def train_parameters(m: Interpreter, holder: Value, trains: bool, site: ast.AST)
 
 def freeze(m: Interpreter, part: Unknown) -> None:
     """What is not in sight is told to need no gradient: a module, or a parameter that is one of those of a module."""
-    m.recording.frozen.update(taken_from(part.key, MOST_TAKEN))
+    if not m.is_ahead:
+        m.recording.frozen.update(taken_from(part.key, MOST_TAKEN))
 
 
 def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, kind: StoreKind) -> None:

@@ -16,6 +16,7 @@ from graphfix.autograd.graph import Leaf, Node, Storage
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.values import (
     Class,
+    ExitStack,
     Function,
     Instance,
     Mapping,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # where it is asked, in which iteration, the question's key, and whether "no" takes the branch
 Question = tuple[Any, ...]
-CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
+CHANGING = (Class, Env, ExitStack, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
 # what follows from the other slots: where a class looks for a method, and behind its own code
 FOUND_OUT = ("_order", "_external")
 MOST = 20_000  # objects

@@ -5,21 +5,23 @@ from __future__ import annotations
 import ast
 import collections.abc
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from graphfix.autograd.iteration import LoopEntry
+from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, is_unsettled, note_boundary, note_end
 from graphfix.interpreter.budget import bounded, rounds_now
-from graphfix.interpreter.calls import enter_context, note_defaults
+from graphfix.interpreter.calls import note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.decorators import decorate
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import STAR, Env, Frame
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return
+from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return, Suspend
 from graphfix.interpreter.iteration import LOOP_LIMIT, goes_on, iterate, next_item, rounds
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.recording import StoreKind
+from graphfix.interpreter.regions import run_try, run_with
 from graphfix.interpreter.values import (
     NONE,
     Class,
@@ -27,7 +29,6 @@ from graphfix.interpreter.values import (
     Counted,
     External,
     Function,
-    NonTensor,
     Pending,
     Project,
     Sequence,
@@ -40,22 +41,32 @@ from graphfix.source.subtree import kept_with_node, subtree
 def execute(m: Interpreter, body: collections.abc.Sequence[ast.stmt]) -> None:
     """Run a block of statements."""
     frame = m.frame
-    before: ast.stmt | None = None
-    for statement in body:
-        if before is not None and is_raise(statement):
-            take_passed_arm(m, before)
-        before = frame.statement = statement
-        m.tick()
-        m.recording.executed.add(statement)
-        if m.grad_enabled:
-            m.recording.recorded.add(statement)
-        handler = STATEMENTS.get(type(statement))
-        if handler is None:
-            continue
-        if statement is body[-1] or m.decorates:
-            handler(m, statement)
-        else:
-            bounded(m, handler, statement)
+    at = 0
+    try:
+        for at, statement in enumerate(body):
+            if at and is_raise(statement):
+                take_passed_arm(m, body[at - 1])
+            frame.statement = statement
+            m.tick()
+            m.recording.executed.add(statement)
+            if m.grad_enabled:
+                m.recording.recorded.add(statement)
+            handler = STATEMENTS.get(type(statement))
+            if handler is None:
+                continue
+            if statement is body[-1] or m.decorates:
+                handler(m, statement)
+            else:
+                bounded(m, handler, statement)
+    except Suspend as waiting:
+        waiting.rest.append(partial(execute_rest, m, body[at + 1 :]))
+        raise
+
+
+def execute_rest(m: Interpreter, body: collections.abc.Sequence[ast.stmt], inner: Callable[[], None]) -> None:
+    """Run what is left of a statement, and those behind it."""
+    inner()
+    execute(m, body)
 
 
 def run_expression(m: Interpreter, s: ast.Expr) -> None:
@@ -222,11 +233,25 @@ def run_loop(m: Interpreter, entry: LoopEntry, starts: Iterable[Callable[[], obj
         except BreakLoop:
             broke = True
             break
+        except Suspend as waiting:
+            waiting.rest.append(partial(run_rest, m, m.context))
+            raise
         finally:
             m.context = outer
             note_end(m, entry, iteration)
     if not broke:
         execute(m, s.orelse)
+
+
+def run_rest(m: Interpreter, context: Context, inner: Callable[[], None]) -> None:
+    """Run what is left of the iteration in which a generator has waited; a context manager comes to no other."""
+    outer, m.context = m.context, context
+    try:
+        inner()
+    except (BreakLoop, ContinueLoop):
+        pass
+    finally:
+        m.context = outer
 
 
 def run_return(m: Interpreter, s: ast.Return) -> None:
@@ -253,47 +278,6 @@ def run_raise(m: Interpreter, s: ast.Raise) -> None:
     if s.exc is not None:
         evaluate(m, s.exc)
     raise Raise
-
-
-def run_try(m: Interpreter, s: ast.Try) -> None:
-    try:
-        try:
-            m.tries += 1
-            try:
-                execute(m, s.body)
-            finally:
-                m.tries -= 1
-        except Raise:
-            if not s.handlers:
-                raise
-            run_handler(m, s.handlers[0])
-        else:
-            if s.handlers and m.ask(s, 0):
-                run_handler(m, s.handlers[0])
-            else:
-                execute(m, s.orelse)
-    finally:
-        execute(m, s.finalbody)
-
-
-def run_handler(m: Interpreter, handler: ast.ExceptHandler) -> None:
-    if handler.name:
-        m.frame.env.variables[handler.name] = NonTensor(("exception", handler, m.now()))
-    execute(m, handler.body)
-
-
-def run_with(m: Interpreter, s: ast.With | ast.AsyncWith) -> None:
-    before = m.grad_enabled
-    try:
-        for item in s.items:
-            entered, mode = enter_context(m, evaluate(m, item.context_expr), item.context_expr)
-            if mode is not None:
-                m.grad_enabled = mode
-            if item.optional_vars is not None:
-                assign(m, item.optional_vars, entered, item.context_expr, StoreKind.ENTERED)
-        execute(m, s.body)
-    finally:
-        m.grad_enabled = before
 
 
 def run_function(m: Interpreter, s: ast.FunctionDef | ast.AsyncFunctionDef) -> None:

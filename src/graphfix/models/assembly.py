@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from graphfix.interpreter.attributes import get_attribute
 from graphfix.interpreter.calls import call, call_method
+from graphfix.interpreter.contexts import within
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.hooks import hook_method
@@ -16,6 +17,7 @@ from graphfix.models import copies, launchers, loaders, reflection, special, spi
 from graphfix.models.arithmetic import arithmetic, in_place
 from graphfix.models.autograd_calls import launched
 from graphfix.models.containers import call_container_method
+from graphfix.models.contexts import exit_stack_method
 from graphfix.models.functions import call_torch
 from graphfix.models.modules import call_layer, make_layer
 from graphfix.models.python import call_library
@@ -24,7 +26,7 @@ from graphfix.models.tensor_attributes import library_attribute
 from graphfix.models.tensor_methods import call_torch_method
 from graphfix.models.threads import thread_method
 
-HANDLERS = Handlers(evaluate, execute, call, call_method, get_attribute)
+HANDLERS = Handlers(evaluate, execute, call, call_method, get_attribute, within)
 MODELS = Models(
     arithmetic,
     in_place,
@@ -34,7 +36,7 @@ MODELS = Models(
     make_layer,
     call_layer,
     launched,
-    (thread_method, hook_method, named_tuple_method, call_torch_method, call_container_method),
+    (thread_method, exit_stack_method, hook_method, named_tuple_method, call_torch_method, call_container_method),
 )
 
 

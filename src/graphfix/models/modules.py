@@ -13,7 +13,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import keep, overwrite
 from graphfix.interpreter.places import train_parameters
-from graphfix.interpreter.recording import Handed, Update
+from graphfix.interpreter.recording import Handed
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
@@ -291,7 +291,7 @@ def module_method(
     if name in ("items", "values", "keys") and isinstance(receiver, TorchModule):
         return container_view(receiver, name)
     if name == "zero_grad":
-        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+        m.update(site, False, frozenset(leaves_in(receiver)))
         return NONE
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):

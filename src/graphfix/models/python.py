@@ -8,12 +8,12 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Returns, Row
 from graphfix.effects.table import facts
 from graphfix.interpreter import versions
-from graphfix.interpreter.calls import hand_on, run_callbacks
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Handed, Number
+from graphfix.interpreter.unknown_calls import hand_on, run_callbacks
 from graphfix.interpreter.values import (
     KEPT,
     NONE,

@@ -11,7 +11,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import note_leaf_write, view
 from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
-from graphfix.interpreter.recording import Number, Update
+from graphfix.interpreter.recording import Number
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
@@ -79,7 +79,7 @@ def step_by_hand(m: Interpreter, written: Parameters, site: ast.AST) -> None:
     leaves = frozenset(leaves_in(written))
     for leaf in leaves:
         m.write_leaf(leaf, None)
-    m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
+    m.update(site, True, leaves)
 
 
 def call_torch_method(
@@ -266,7 +266,7 @@ def opaque_method(
         if all(
             isinstance(value, (Function, BoundMethod, Partial, Constant)) for value in arguments
         ):  # an environment is given an action
-            m.recording.updates.append(Update(site, m.now(), True, frozenset(), m.trace(), complete=False))
+            m.update(site, True, frozenset(), complete=False)
         for value in arguments:
             if isinstance(value, (Function, BoundMethod, Partial)):
                 return run_closure(m, value, site, 1)
@@ -304,15 +304,16 @@ def optimizer_method(
     if name == "add_param_group":
         receiver.parameters.extend((*arguments, *keywords.values()))
     if name == "zero_grad":
-        m.recording.updates.append(update_of(m, receiver, site, steps=False))
+        note_update(m, receiver, site, steps=False)
     return NonTensor((name, id(receiver), m.now()))
 
 
-def update_of(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) -> Update:
-    """A step of the optimizer, or the clearing of its gradients, here and now."""
-    leaves = frozenset(leaves_in(optimizer))
+def note_update(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) -> frozenset[Leaf]:
+    """Note a step of the optimizer, or the clearing of its gradients. Returns the leaves."""
+    leaves, guessed = frozenset(leaves_in(optimizer)), guessed_leaves(m, optimizer)
     complete = bool(leaves) and all(is_understood(each, set()) for each in optimizer.parameters[:1])
-    return Update(site, m.now(), steps, leaves, m.trace(), complete, guessed_leaves(m, optimizer))
+    m.update(site, steps, leaves, complete, guessed)
+    return leaves | guessed
 
 
 def guessed_leaves(m: Interpreter, optimizer: Optimizer) -> frozenset[Leaf]:
@@ -344,9 +345,7 @@ def is_understood(value: Value, seen: set[int]) -> bool:
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
-    update = update_of(m, optimizer, site, steps=True)
-    m.recording.updates.append(update)
-    for leaf in update.leaves | update.guessed:
+    for leaf in note_update(m, optimizer, site, steps=True):
         leaf.version += 1
         leaf.trained = True
 

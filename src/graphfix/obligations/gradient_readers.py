@@ -97,8 +97,10 @@ class Observers(Inquiry):
 
     @cached_property
     def steps_seen(self) -> set[ast.AST | None]:
-        """The `step` of each call by which a run showed that an optimizer steps."""
-        return {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
+        """The `step` of each call by which a run showed that an optimizer steps, and when."""
+        updates = [update for run in self.evidence.tape.runs for update in run.recording.updates]
+        ahead = {update.site for update in updates if update.ahead}
+        return {getattr(update.site, "func", None) for update in updates if update.site not in ahead}
 
     def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
         """Whether each way to `site` clears the gradients, and then leaves them by no backward pass that is `dropped`, but by another."""

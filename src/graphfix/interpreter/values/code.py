@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.values.value import Value
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import Env
+    from graphfix.interpreter.interpreter import Interpreter, Stop
+
+# What is done where a context is left: given what has ended its block, which it may keep to itself. Returns what is left of that.
+Exit: TypeAlias = "Callable[[Interpreter, Stop | None], Stop | None]"
 
 
 # what is noted of a function that gives for the same arguments what it gave before:
@@ -19,15 +23,16 @@ KEPT = "kept"
 
 
 class Function(Value):
-    """A function of the project; `owner` is the class that it was found in."""
+    """A function of the project; `owner` is the class that it was found in. `contexts`: the context managers that each call runs in."""
 
-    __slots__ = ("definition", "env", "defaults", "wrappers", "owner", "key")
+    __slots__ = ("definition", "env", "defaults", "wrappers", "contexts", "owner", "key")
 
     def __init__(self, definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, env: Env) -> None:
         self.definition = definition
         self.env = env
         self.defaults: dict[str, Value] = {}
         self.wrappers: list[str] = []
+        self.contexts: list[Value] = []
         self.owner: Class | None = None
         self.key = interned(("function", id(definition)))
 
@@ -191,6 +196,27 @@ class Partial(Value):
         self.function = function
         self.arguments = arguments
         self.keywords = keywords
+
+
+class Manager(Value):
+    """What calling a generator function under `contextlib.contextmanager` gives: a call that begins where the context is entered."""
+
+    __slots__ = ("function", "arguments", "keywords", "site")
+
+    def __init__(self, function: Function, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.site = site
+
+
+class ExitStack(Value):
+    """`contextlib.ExitStack`. `exits`: what is to be done where it ends, the last first."""
+
+    __slots__ = ("exits",)
+
+    def __init__(self) -> None:
+        self.exits: list[Exit] = []
 
 
 class SuperProxy(Value):
