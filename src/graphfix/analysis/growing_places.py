@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Iterator
+import math
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import at_caller, contributors, is_tensor_always, stored_nodes
@@ -14,7 +15,8 @@ from graphfix.analysis.forwards import is_module_call
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.frames import Env
+from graphfix.autograd.iteration import LoopEntry
+from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.recording import Store
 
 
@@ -54,6 +56,36 @@ class GrowingPlace:
         self.freed &= freed
         self.ever_freed |= freed
         self.escaped |= any(node in run.recording.escapes for store in stores for node in store.nodes)
+
+
+def end_of(entry: LoopEntry) -> float:
+    """When the call ends in which a loop runs: what is freed later is not there any more."""
+    return entry.frame.ended if isinstance(entry.frame, Frame) else math.inf
+
+
+def makes_graph(node: Node, entry: LoopEntry, passed: Container[Node] = ()) -> bool:
+    """Whether a loop makes the graph of `node`: in a call, which ends, more than parts or other forms of what had its graph before the loop.
+
+    `passed`: where what the loop carries itself begins.
+    """
+    if end_of(entry) == math.inf:
+        return True
+    seen = {node}
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current in passed or not is_made_in(current, entry):
+            continue
+        if current.leaves or not current.parents:
+            return True
+        pending.extend(parent for parent in current.parents if parent not in seen)
+        seen.update(current.parents)
+    return False
+
+
+def is_made_in(node: Node, entry: LoopEntry) -> bool:
+    """Whether a node is made in a loop, or by a generator, which makes what it yields when a loop takes it."""
+    return any(active is entry for active, _ in node.context) or any(frame.yielded for frame, _ in node.trace)
 
 
 def is_cut_at_once(store: Store, stores: list[Store]) -> bool:

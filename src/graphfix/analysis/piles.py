@@ -6,7 +6,7 @@ import ast
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.growing_places import GrowingPlace, ends_with_pass, expressions_to_cut, is_sure
+from graphfix.analysis.growing_places import GrowingPlace, ends_with_pass, expressions_to_cut, is_sure, makes_graph
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
@@ -71,7 +71,9 @@ def kept(earlier: Store, later: Store) -> bool:
         return False
     stay = set(later.beside) - set(later.old)
     # a loop that hands on what was there before it keeps no more graphs than there are
-    return any(node in stay and not is_before_loop(node.context, earlier.context, split) for node in earlier.nodes)
+    entry = earlier.context[split][0]
+    fresh = (node for node in earlier.nodes if node in stay and not is_before_loop(node.context, earlier.context, split))
+    return any(makes_graph(node, entry) for node in fresh)
 
 
 def note(facts: Facts, run: Run, pile: GrowingPlace, store: Store, later: Store) -> None:

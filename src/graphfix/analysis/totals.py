@@ -9,11 +9,13 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.growing_places import (
     GrowingPlace,
     by_place,
+    end_of,
     expressions_to_cut,
     holders,
     in_forward,
     is_cut_at_once,
     is_sure,
+    makes_graph,
 )
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node, history
@@ -78,7 +80,7 @@ def addends(total: GrowingPlace, own: set[Node]) -> list[Node]:
         for store in total.chained
         for parts in operands(store).values()
         for part in parts
-        if part not in own and not (is_arithmetic(part.site) and part.trace[-1] == store.trace[-1])
+        if part not in own and not is_of(store, part)
     ]
 
 
@@ -90,12 +92,14 @@ def below_walks(evidence: Evidence) -> set[Node]:
 
 def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, GrowingPlace]) -> None:
     """Add what this run shows of one place. A name that is used for two totals in two loops is two places."""
-    by_loop: dict[ast.AST, list[Store]] = {}
+    by_loop: dict[ast.AST | None, list[Store]] = {}
+    ends: dict[Store, float] = {}
     holding = holders(stores)
     for store in stores:
-        loop = chain_loop(store, holding)
-        if loop is not None:
-            by_loop.setdefault(loop, []).append(store)
+        entry = chain_loop(store, holding)
+        if entry is not None:
+            by_loop.setdefault(entry.loop if entry.loop is not None else store.trace[0][1], []).append(store)
+            ends[store] = end_of(entry)
     for loop, chained in by_loop.items():
         targets = dict.fromkeys(store.target for store in chained)
         fed = [s for s in stores if s.target in targets or any(entry.loop is loop for entry, _ in s.context)]
@@ -109,11 +113,11 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         total.stores.extend(fed)
         total.chained.extend(kept)
         for store in kept:
-            total.note(run, [store], all(evidence.facts.is_spent(node) for node in store.nodes))
+            total.note(run, [store], all(evidence.facts.is_spent(node, ends[store]) for node in store.nodes))
 
 
-def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> ast.AST | None:
-    """The loop whose earlier iteration's content of the place is an operand of this store's value.
+def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> LoopEntry | None:
+    """The loop whose earlier iteration's content of the place is an operand of this store's value, beside a graph that the loop makes.
 
     `holding`: for each node, all stores that put it into the place.
     """
@@ -126,10 +130,22 @@ def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> ast.AST
         if index is None:
             continue
         made = {node: parts for node, parts in summed.items() if not is_before_loop(node.context, store.context, index)}
-        if adds(made, set(earlier.nodes)):
-            loop = store.context[index][0].loop
-            return loop if loop is not None else store.trace[0][1]
+        if adds(made, set(earlier.nodes)) and brings_anew(made, store, store.context[index][0], holding):
+            return store.context[index][0]
     return None
+
+
+def brings_anew(
+    made: Mapping[Node, set[Node]], store: Store, entry: LoopEntry, holding: Mapping[Node, Sequence[Store]]
+) -> bool:  # fmt: skip
+    """Whether an operand brings a graph that the loop has made: more than arithmetic with the total and what was there before the loop."""
+    parts = {part for parts in made.values() for part in parts if part.leaves or not is_of(store, part)}
+    return any(node.leaves for node in made) or any(makes_graph(part, entry, holding) for part in parts)
+
+
+def is_of(store: Store, made: Node) -> bool:
+    """Whether a node is arithmetic of the storing statement."""
+    return is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]
 
 
 def are_walked_after(chained: list[Store], fed: list[Store]) -> bool:
@@ -180,7 +196,7 @@ def operands(store: Store) -> dict[Node, set[Node]]:
         pending = [node]
         while pending and len(found) < MOST_OPERANDS:
             made = pending.pop()
-            if is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]:
+            if is_of(store, made):
                 pending.extend(parent for parent in made.parents if parent not in found)
                 found.update(made.parents)
     return summed

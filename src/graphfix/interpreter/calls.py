@@ -233,6 +233,7 @@ def run_frame(m: Interpreter, frame: Frame, function: Function, run: Callable[[]
         pass
     finally:
         m.frames.pop()
+        frame.ended = m.order + 1
         m.active[definition] -= 1
         if "no_grad" in function.wrappers or "enable_grad" in function.wrappers:
             m.grad_enabled = before  # what a statement switches stays so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.values import Class, External, Pending, Value
@@ -71,7 +72,7 @@ class Frame:
 
     __slots__ = (
         "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "yields_on", "waits", "receiver", "owner",
-        "depth", "is_plain", "decided",
+        "depth", "is_plain", "decided", "ended",
     )  # fmt: skip
 
     def __init__(self, env: Env, definition: ast.AST, prefix: CallStack, context: Context, depth: int) -> None:
@@ -89,6 +90,7 @@ class Frame:
         self.owner: Value | None = None
         self.depth = depth
         self.decided: object = None  # the last question that the run decided in it
+        self.ended = math.inf  # when, in the order of the run
         self.is_plain = False  # code without torch, given no tensor: it can hold no graph
 
     def let_go(self) -> None:
