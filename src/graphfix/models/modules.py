@@ -52,6 +52,7 @@ PARAMETER_LISTS = frozenset(("ParameterList", "ParameterDict"))
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
 # what normalisation layers learn, unless they are told not to
 AFFINE = ("affine", "elementwise_affine")
+NOTHING_DROPPED = "p=0"  # what the table says of dropout where nothing is dropped
 WRAPPERS = frozenset(("DataParallel", "DistributedDataParallel", "Sequential"))
 MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
@@ -78,6 +79,8 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     place = known.positions.get("inplace") if known is not None else None
     if place is not None and place < len(arguments):
         layer.keywords["inplace"] = arguments[place]
+    if known is not None and NOTHING_DROPPED in known.variants and arguments:
+        layer.keywords["p"] = arguments[0]
     return layer
 
 
@@ -142,13 +145,27 @@ def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keyword
         return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
     for value in values:
         wanted_tensor(m, value, site)
+    passing = passing_on(m, layer, known)
+    if passing is not None:
+        return layer_result(m, layer, passing, values, site, is_written=False)
     inplace = inplace_of(layer)
     if values and inplace is not None and not inplace.is_off:
         m.recording.written.append((values[0], True))
-    return layer_result(m, layer, known, values, site)
+    return layer_result(m, layer, known, values, site, is_on(inplace))
 
 
-def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
+def passing_on(m: Interpreter, layer: TorchModule, known: OpFacts) -> OpFacts | None:
+    """What a layer does that gives what it gets, and writes nothing: dropout of nothing, or in evaluation mode."""
+    if NOTHING_DROPPED not in known.variants:
+        return None
+    share = layer.attributes.get("p", layer.keywords.get("p"))
+    if isinstance(share, Constant) and share.value == 0:
+        return known.variants[NOTHING_DROPPED]
+    return known.variants.get("eval") if m.training is False else None
+
+
+def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arguments, site: ast.AST, is_written: bool) -> Value:
+    """What a layer gives. `is_written`: it writes its result into what it gets."""
     leaves = (layer.leaf,) if layer.leaf is not None else ()
     # A linear layer keeps its weight only for the gradient of its input
     keeps = known.saves_parameters_plain or bool(known.saves_parameters and any(nodes_in(v, False, 3) for v in values))
@@ -175,7 +192,7 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
         made.latent = m.latent(site, values)
         own = [Tensor(leaf=layer.leaf)] if layer.leaf is not None else []
         made.severed = severed(m, site, [*values, *own])
-    if is_on(inplace_of(layer)) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
+    if is_written and values and isinstance(values[0], Tensor) and values[0].leaf is None:
         return written_by_layer(m, layer, values[0], made, site)
     if layer.leaf is None:
         save(made, known, values, layer.kind)
