@@ -61,12 +61,19 @@ class Facts:
         known = self.sure.get(node)
         if known is None:
             self.sure[node] = False
-            known = node.certain or node in self.proven or node.callee in self.modules or node.callee in self.elements
+            known = node.certain or node in self.proven or self.is_network(node) or node.callee in self.elements
             # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
             known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
             known = known or loss_beside(node) in self.elements
             self.sure[node] = known
         return known
+
+    def is_network(self, node: Node) -> bool:
+        """Whether a module made a node: a frozen one, of something that has a graph."""
+        if node.callee not in self.modules:
+            return False
+        is_frozen = any(node.callee in run.recording.frozen for run in self.runs)
+        return not is_frozen or any(self.is_sure(parent) for parent in node.parents)
 
     @cached_property
     def taken(self) -> Shown:

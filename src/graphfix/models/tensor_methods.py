@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
 from graphfix.effects.table import OpFacts, facts
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import kind_of, mentions
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import note_leaf_write, view
-from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
+from graphfix.interpreter.places import MOST_TAKEN, freeze, set_requires_grad, train_parameters
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
@@ -154,6 +154,8 @@ def without_computing(m: Interpreter, receiver: Tensor | Unknown, name: str, arg
     """What a method gives that records nothing: the content as a number or without its graph, or the tensor itself; None for others."""
     if name == "detach_" and isinstance(receiver, Tensor):
         m.note_cut(receiver)
+        if receiver.leaf is not None:
+            set_requires_grad(m, receiver, Constant(False), site)
         receiver.node = None
         receiver.is_data = False
         m.recording.written.append((receiver, True))
@@ -252,7 +254,8 @@ def opaque_method(
     if name in ("train", "eval"):
         m.set_mode(receiver, (), mode_given(name, arguments, keywords), site)
         return receiver
-    if name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values())):
+    told_off = name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values()))
+    if told_off or name == "detach_" and mentions(receiver.key, "parameters", MOST_TAKEN):
         freeze(m, receiver)
     if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
