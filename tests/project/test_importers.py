@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.project.importers import all_importing, programs_of
+from graphfix.project.importers import programs_of
 from graphfix.project.leading import leads_on, leads_on_from
 from graphfix.run.again import forget_files
 
@@ -35,10 +35,6 @@ def names(paths: list[Path]) -> list[str]:
 def test_programs_come_to_a_file_over_others_and_close_ones_come_first(project: Path) -> None:
     assert names(programs_of(project / "meters.py", (project,))) == ["engine.py", "main.py", "tool.py"]
     assert names(programs_of(project / "alone.py", (project,))) == []
-
-
-def test_those_that_come_to_some_files_are_found_once(project: Path) -> None:
-    assert names(all_importing([project / "meters.py", project / "engine.py"], (project,))) == ["main.py", "tool.py"]
 
 
 @pytest.mark.parametrize(("name", "leads"), [("engine.py", True), ("main.py", True), ("meters.py", False), ("alone.py", False)])

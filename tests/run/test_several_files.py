@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.project import share
 from graphfix.run import cache, engine
 from graphfix.run.again import forget_files
 from graphfix.run.examine import Job, examine
@@ -126,3 +127,87 @@ def test_what_is_kept_of_a_program_serves_each_of_its_files(tmp_path: Path, monk
     job = Job((tmp_path / "p",), cache=cache.opened((tmp_path / "p",)))
     assert [len(outcome.findings) for outcome in examine_all(paths, job, 1)] == [0, 0]
     assert looked == ["train.py", "meters.py", "train.py"]
+
+
+def alone(path: Path, folder: Path, kept: cache.Cache | None) -> object:
+    """What the commands tell of one file of a project."""
+    forget_files()
+    (outcome,) = examine_all([path], Job((folder,), cache=kept), 1)
+    return outcome.findings, outcome.unfinished
+
+
+CROWD = {
+    "meters.py": code.METER,
+    **{f"run{number}.py": train() for number in range(3)},
+    "far.py": "from run0 import *\n",
+    "other.py": code.BORING,
+}
+
+
+@pytest.mark.parametrize("least", [0, 1, 30, 150, 100_000])
+@pytest.mark.parametrize("files", [*(files for files, _ in PROGRAMS.values()), CROWD], ids=[*PROGRAMS, "a crowd"])
+def test_one_file_is_told_the_same_with_and_without_a_cache(
+    tmp_path: Path, files: dict[str, str], least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share, "LEAST_SHARE", least)
+    monkeypatch.setattr(share, "TIMES_OWN", 0)
+    monkeypatch.setenv("GRAPHFIX_CACHE_DIR", str(tmp_path / "kept"))
+    (tmp_path / "p").mkdir()
+    for path in written(tmp_path / "p", files):
+        fresh = alone(path, tmp_path / "p", None)
+        forget_files()
+        single = examine(path, Job((tmp_path / "p",), examined=frozenset([path])))
+        assert (single.findings, single.unfinished) == fresh
+        assert alone(path, tmp_path / "p", cache.opened((tmp_path / "p",))) == fresh
+        assert alone(path, tmp_path / "p", cache.opened((tmp_path / "p",))) == fresh
+
+
+def steps_of(path: Path, folder: Path) -> int:
+    return engine.analyse(path, path.read_text(), (folder,)).steps
+
+
+def test_further_programs_share_a_count_and_the_nearest_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"meters.py": code.METER, "trains.py": train(), "tunes.py": train(), "use.py": "import trains\n"}
+    paths = written(tmp_path, files)
+    one = steps_of(tmp_path / "trains.py", tmp_path)
+    assert one == steps_of(tmp_path / "tunes.py", tmp_path) > 0
+    looked: list[str] = []
+    analyse = engine.analyse
+
+    def noted(path: Path, *how: object, **more: object) -> engine.Analysis:
+        looked.append(path.name)
+        return analyse(path, *how, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "analyse", noted)
+    monkeypatch.setattr(share, "TIMES_OWN", 0)
+    told = {}
+    for least in (0, one - 1, one, 2 * one - 1, 2 * one):
+        monkeypatch.setattr(share, "LEAST_SHARE", least)
+        looked.clear()
+        findings, unfinished = alone(tmp_path / "meters.py", tmp_path, None)
+        told[least] = len(findings), unfinished, tuple(each for each in looked if each[0] == "t")
+    cut = "{}.py: the analysis budget ran out"
+    assert told == {
+        0: (0, cut.format("trains"), ("trains.py",)),
+        one - 1: (0, cut.format("trains"), ("trains.py",)),
+        one: (1, cut.format("tunes"), ("trains.py", "tunes.py")),
+        2 * one - 1: (1, cut.format("tunes"), ("trains.py", "tunes.py")),
+        2 * one: (1, "", ("trains.py", "tunes.py")),
+    }
+    # among the files of one run each program is asked anyway
+    monkeypatch.setattr(share, "LEAST_SHARE", 0)
+    forget_files()
+    outcomes = {outcome.path.name: outcome for outcome in examine_all(paths, Job((tmp_path,)), 1)}
+    assert len(outcomes["meters.py"].findings) == 1 and not outcomes["meters.py"].unfinished
+
+
+def test_what_was_too_dear_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHFIX_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(share, "LEAST_SHARE", 1)
+    monkeypatch.setattr(share, "TIMES_OWN", 0)
+    (tmp_path / "p").mkdir()
+    written(tmp_path / "p", {"meters.py": code.METER, "trains.py": train(), "idle.py": "x = 1\n"})
+    first = alone(tmp_path / "p" / "meters.py", tmp_path / "p", cache.opened((tmp_path / "p",)))
+    (tmp_path / "p" / "idle.py").write_text("x = 2\n")
+    monkeypatch.setattr(engine, "analyse", lambda *_, **__: pytest.fail("a program was run again"))
+    assert alone(tmp_path / "p" / "meters.py", tmp_path / "p", cache.opened((tmp_path / "p",))) == first

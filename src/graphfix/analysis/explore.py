@@ -33,6 +33,7 @@ from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
+from graphfix.project.share import TooDear
 from graphfix.relevance.prospects import Prospects
 from graphfix.source.document import Document
 from graphfix.source.spelling import FUNCTIONS
@@ -153,6 +154,7 @@ class Explorer:
         self.steps = 0
         self.budget = 0
         self.most = MOST_STEPS
+        self.share: int | None = None
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY, PolicyKind.QUIET)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
@@ -166,6 +168,10 @@ class Explorer:
         self.tape.is_brief = True
         self.most = BRIEF_STEPS
         self.kinds = (PolicyKind.QUIET,)
+
+    def look_within(self, share: int | None) -> None:
+        """Give the program up, by raising `TooDear`, once it has taken more steps than its `share`; None: it may take what it needs."""
+        self.share = share
 
     def explore(self) -> Tape:
         if self.is_module_relevant:
@@ -325,6 +331,8 @@ class Explorer:
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy, answers: Mapping[object, bool] = NO_ANSWERS) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better. `answers`: what it knows already."""
+        if self.share is not None and self.steps > self.share:
+            raise TooDear
         for left in range(MOST_CORRECTIONS - len(answers), 0, -1):
             try:
                 return self.run_knowing(entry, start, policy, answers, left)

@@ -65,19 +65,6 @@ def programs_of(path: Path, roots: tuple[Path, ...]) -> list[Path]:
     return list(found)[:MAX_IMPORTING]
 
 
-def all_importing(paths: Iterable[Path], roots: tuple[Path, ...]) -> list[Path]:
-    """The scripts below `roots` that come to one of the `paths` by their imports, and are none of them themselves."""
-    roots = tuple(Path(os.path.realpath(root)) for root in roots)
-    known = set(paths)
-    found: dict[Path, None] = {}
-    current = list(known)
-    while current:
-        further = dict.fromkeys(file for target in current for root in roots for file in direct(target, root, roots))
-        current = sorted(file for file in further if file not in known and file not in found and is_script(file))
-        found.update(dict.fromkeys(current))
-    return list(found)
-
-
 def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
     """Whether other code may use what a file defines: it is part of a package, a file of the project imports it, or may do so."""
     real = Path(os.path.realpath(path))

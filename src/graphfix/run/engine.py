@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from graphfix.effects.project_rows import adding
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
+from graphfix.project.share import TooDear
 from graphfix.run.collection import uncollected
 from graphfix.run.precedence import plain, settled, told_once, without_contradicted
 from graphfix.run.selection import every
@@ -32,6 +33,7 @@ NOTHING: Mapping[Path, str] = MappingProxyType({})
 # the code of a rule, and the file and the span that its finding would blame
 Refuted = tuple[str, str, Span]
 SHOWN = "only a traced run shows the types of these values"
+LETTERS_OF_A_STEP = 10  # of the files whose flow is asked: that takes as long as to simulate a step
 TRAINED = "only the failed run shows that backward() goes through the result of this module"
 
 
@@ -48,7 +50,7 @@ class Analysis:
     """The findings that one program shows, by file and in source order, also those whose fault others tell better (`told_once`).
 
     `unfinished`: why the analysis ended early, so that some may be missing. `unasked`: the findings that do not count, whose fixes are not
-    proven. `refuted`: where the program shows that a finding, which other programs may lead to, is none.
+    proven. `refuted`: where the program shows that a finding, which other programs may lead to, is none. `steps`: what it took, as a count.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -57,6 +59,7 @@ class Analysis:
     unfinished: str = ""
     health: Health | None = None
     refuted: tuple[Refuted, ...] = ()
+    steps: int = 0
 
 
 def is_relevant(text: str) -> bool:
@@ -91,17 +94,19 @@ def analyse(
     conventions: Conventions = NO_CONVENTIONS,
     counts: Callable[[Finding], bool] = every,
     others: Mapping[Path, str] = NOTHING,
+    share: int | None = None,
 ) -> Analysis:
     """What the program that begins in the file `path` with content `text` does wrong, in whichever file of the project.
 
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
     `conventions`: what the project's settings say of its own functions. `counts`: which findings are worth a proof.
-    `others`: texts that other files are taken to have. Raises `SourceError` where `text` does not parse.
+    `others`: texts that other files are taken to have. `share`: the steps beyond which the program is given up, by `TooDear`. Raises
+    `SourceError` where `text` does not parse.
     """
     if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path) or _leads_on(path, text, roots)):
         return Analysis()
     with adding(conventions.rows):
-        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=False))
+        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, share, is_blamed=False))
 
 
 def analyse_blamed(
@@ -111,6 +116,7 @@ def analyse_blamed(
     conventions: Conventions,
     counts: Callable[[Finding], bool] = every,
     others: Mapping[Path, str] = NOTHING,
+    share: int | None = None,
 ) -> Analysis:
     """As `analyse`, for a file in which a run has failed, or in what it imports.
 
@@ -118,7 +124,7 @@ def analyse_blamed(
     modules go backward, whoever does that.
     """
     with adding(conventions.rows):
-        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=True))
+        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, share, is_blamed=True))
 
 
 def _forgotten(look: Callable[[], Analysis]) -> Analysis:
@@ -139,6 +145,7 @@ def _analysed(
     conventions: Conventions,
     counts: Callable[[Finding], bool],
     others: Mapping[Path, str],
+    share: int | None,
     *,
     is_blamed: bool,
 ) -> Analysis:
@@ -149,7 +156,7 @@ def _analysed(
     given = {Path(os.path.realpath(other)): Document(str(other), content, other.stem) for other, content in others.items()}
 
     def ruled(under: Conventions) -> tuple[Evidence, list[Finding]]:
-        evidence = _evidence(path, text, roots, under, given)
+        evidence = _evidence(path, text, roots, under, given, share)
         return evidence, [at_home(finding, str(path)) for finding in _ruled(evidence, counts, faults)]
 
     evidence, found = ruled(replace(conventions, witness=None))
@@ -161,9 +168,16 @@ def _analysed(
     asked, unasked = tuple(filter(counts, ordered)), tuple(itertools.filterfalse(counts, ordered))
     told = {(finding.code, finding.path, finding.span) for finding in found}
     refuted = tuple(place for place in dict.fromkeys(_refuted(evidence, str(path))) if place not in told)
-    made = Analysis(asked, unasked, tuple(faults), _unfinished(evidence.tape), health_of(evidence.tape), refuted)
+    made = Analysis(asked, unasked, tuple(faults), _unfinished(evidence.tape), health_of(evidence.tape), refuted, _steps(evidence, told))
     evidence.let_go()
     return made
+
+
+def _steps(evidence: Evidence, told: Collection[object]) -> int:
+    """What an analysis took: the steps of its runs, and, where something was told, those that asking all of its files is worth."""
+    tape = evidence.tape
+    letters = sum(len(document.text) for document in (tape.document, *tape.documents)) if told else 0
+    return sum(each.steps for each in tape.interpreters) + letters // LETTERS_OF_A_STEP
 
 
 def _refuted(evidence: Evidence, main: str) -> Iterator[Refuted]:
@@ -176,7 +190,8 @@ def _refuted(evidence: Evidence, main: str) -> Iterator[Refuted]:
 
 
 def _evidence(
-    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, given: Mapping[Path, Document]
+    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, given: Mapping[Path, Document],
+    share: int | None = None,
 ) -> Evidence:
     from graphfix.analysis.contributors import Facts
     from graphfix.analysis.evidence import Evidence
@@ -187,7 +202,12 @@ def _evidence(
     explorer = Explorer(Document(str(path), text), roots or (path.parent,), conventions, given)
     if not is_relevant(text):
         explorer.look_briefly()
-    tape = explorer.explore()
+    explorer.look_within(share)
+    try:
+        tape = explorer.explore()
+    except TooDear:
+        explorer.tape.let_go()
+        raise
     return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
 
 

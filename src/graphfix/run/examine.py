@@ -17,7 +17,7 @@ from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
 from graphfix.run.collection import uncollected
 from graphfix.run.elsewhere import parts_of
-from graphfix.run.limits import TookTooLong, limited_time
+from graphfix.run.limits import TOO_LONG, TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted, every
 from graphfix.run.stack import with_room
@@ -49,7 +49,8 @@ class Job:
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
     `elsewhere`: with the edits, also those of fixes that change several files.
     `cache`: what earlier runs have worked out, and where to keep what this one does.
-    `tellers`: for each file the further ones whose programs show something of it; None where that is to be found out.
+    `tellers`: for each file the further ones whose programs show something of it; None where that is to be found out. `unheard`: for
+    files of which further programs were not asked, why.
     `examined`: the real paths of all files of the run. `beside`: texts that files of the project are taken to have.
     `groups`: for each file that a fix changes together with others, all of these.
     `named`: files that somebody asked for by name, which are parsed whatever they hold.
@@ -70,6 +71,7 @@ class Job:
     named: frozenset[Path] = frozenset()
     cache: Cache | None = None
     tellers: Mapping[Path, tuple[Path, ...]] | None = None
+    unheard: Mapping[Path, str] = field(default_factory=dict)
     groups: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     beside: Mapping[Path, str] = field(default_factory=dict)
     examined: frozenset[Path] = frozenset()
@@ -88,6 +90,7 @@ class Job:
             lambda each: self.wanted_for(each).conventions,
             self.cache if self.keeps else None,
             entries=self.tellers.get(Path(os.path.realpath(path)), ()) if self.tellers is not None else None,
+            unheard=self.unheard.get(Path(os.path.realpath(path)), ""),
             examined=self.examined,
             beside=self.beside,
             is_blamed=self.is_blamed,
@@ -167,7 +170,7 @@ def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = 
         found = read_bytes(path) if data is None else data
         if only_recalls:
             texts.decoded(found)  # what nobody has parsed is for the workers
-        if given or _may_matter(path, found, job) or texts.may_be_told_of:
+        if given or texts.unheard or _may_matter(path, found, job) or texts.may_be_told_of:
             return _limited_examination(texts, job, found)
         if path.suffix == ".py":
             decode_text(path, found)
@@ -197,10 +200,12 @@ def survived(path: Path, job: Job, look: Callable[[], Outcome]) -> Outcome:
 def _limited_examination(texts: Texts, job: Job, data: bytes) -> Outcome:
     """The outcome of a file, or that it would cost too much; then nothing of it is told or kept, and nothing is changed."""
     try:
+        if texts.unheard == TOO_LONG:  # in this run
+            raise TookTooLong
         with limited_time():
             outcome = _examination(texts, job, data)
     except TookTooLong:
-        return Outcome(texts.path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
+        return Outcome(texts.path, before=data, after=data, unfinished=TOO_LONG)
     texts.keep()
     return outcome
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SECONDS = 20.0  # of this process's own computing, whatever else the machine does
+TOO_LONG = f"it takes more than {SECONDS:.0f} seconds"
 PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
 PLENTY = 150 << 20  # bytes of this process, from which on the files that are only kept are let go
 MORE = 50 << 20  # bytes that have to come on top before they are again: what was let go is used anew before the system is asked

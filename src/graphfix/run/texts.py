@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Edit, Finding, Fix, Span
+from graphfix.project.share import TooDear, share_beside
 from graphfix.run import engine
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import every
@@ -35,6 +36,9 @@ Value = TypeVar("Value")
 AS_THEY_ARE: Mapping[Path, str] = MappingProxyType({})
 
 
+RAN_OUT = "the analysis budget ran out"
+
+
 class NotKept(Exception):
     """Something has to be worked out."""
 
@@ -51,10 +55,15 @@ class Tried:
 
 @dataclass(frozen=True)
 class Told:
-    """The further `files` of which a program shows something, and those, its own included, that fixes of it change `together`."""
+    """The further `files` of which a program shows something, and those, its own included, that fixes of it change `together`.
+
+    `steps`: what that took. `unheard`: why it shows nothing, where it was not asked to the end.
+    """
 
     files: tuple[Path, ...] = ()
     together: tuple[tuple[Path, ...], ...] = ()
+    steps: int = 0
+    unheard: str = ""
 
 
 class Texts:
@@ -63,7 +72,7 @@ class Texts:
     `roots`: as `engine.analyse` takes them; `conventions`: of the settings that hold for a file. `is_blamed`: as `engine.analyse_blamed` does.
     `examined`: the files that are told of in the same run: what another file tells of and this one repairs is told there, if it is one.
     `beside`: texts that other files of the project are taken to have. `entries`: the further files whose programs show something of this
-    one; None where that is to be found out.
+    one; None where that is to be found out. `unheard`: why further ones were not asked, where `entries` are given.
     `only_recalls`: raise `NotKept` where something has to be worked out.
     """
 
@@ -75,6 +84,7 @@ class Texts:
         cache: Cache | None = None,
         *,
         entries: Sequence[Path] | None = None,
+        unheard: str = "",
         examined: Collection[Path] = (),
         beside: Mapping[Path, str] = AS_THEY_ARE,
         is_blamed: bool = False,
@@ -87,6 +97,8 @@ class Texts:
         self._conventions = conventions
         self._cache = cache
         self._entries = entries
+        self._is_planned = entries is not None
+        self.unheard = unheard
         self._examined = {str(path) for path in examined}
         self._beside = beside
         self._is_blamed = is_blamed
@@ -116,16 +128,37 @@ class Texts:
         others = {path: each for path, each in taken.items() if each != self._text_of(path)}
         own = self._program(self.real, text, without(others, self.real), counts)
         programs = {entry: taken[entry] if entry in taken else self._text_of(entry) for entry in self.entries}
-        shown = {
-            entry: self._program(entry, each, without(others, entry), counts) for entry, each in programs.items() if self._parses(each)
-        }
+        shown, unheard = self._shown({entry: each for entry, each in programs.items() if self._parses(each)}, others, counts, own.steps)
         moved: set[Finding] = set()
         told = [self._told_here(each, moved) for each in (own, *shown.values())]
         known = together(str(self.real), *told)
         known = replace(known, findings=repaired_once(known.findings, moved), unasked=repaired_once(known.unasked, moved))
-        known = replace(known, unfinished=own.unfinished or self._unfinished(shown))
+        known = replace(known, unfinished=own.unfinished or self._unfinished(shown) or unheard)
         found = filter(counts, known.findings)
         return replace(known, findings=tuple(told_as(finding, str(self.real), str(self.path)) for finding in found), unasked=())
+
+    def _shown(
+        self, programs: Mapping[Path, str], others: Mapping[Path, str], counts: Callable[[Finding], bool], steps: int
+    ) -> tuple[Mapping[Path, Analysis], str]:
+        """What further programs do wrong, the nearest first, and why not all of them are asked; `steps`: what the own program took.
+
+        Those that are told of in the same run are run anyway, and take nothing of the share.
+        """
+        shown: dict[Path, Analysis] = {}
+        left = share_beside(steps)
+        unheard = self.unheard
+        for entry, text in programs.items():
+            is_free = self._is_planned or str(entry) in self._examined
+            if not is_free and unheard:
+                continue
+            try:
+                known = self._program(entry, text, without(others, entry), counts, None if is_free else left)
+            except TooDear:
+                unheard = f"{entry.name}: {RAN_OUT}"
+            else:
+                shown[entry] = known
+                left -= 0 if is_free else known.steps
+        return shown, unheard
 
     def _unfinished(self, shown: Mapping[Path, Analysis]) -> str:
         """Why a program that comes to this file was not analysed to the end, if that is not told of the program itself."""
@@ -162,13 +195,27 @@ class Texts:
         roots = self.roots or (self.real.parent,)
         return leads_on(self.real, roots) or any(leads_on(entry, roots) for entry in self.entries)
 
-    def tells(self, text: str) -> Told:
-        """Of which further files the program that begins in `text` shows something."""
+    def tells(self, text: str, share: int | None = None) -> Told:
+        """Of which further files the program that begins in `text` shows something; raises `TooDear` where it takes more than its share."""
         known = self._recalled(self._program_key("tells", self.real, text, {}), Told)
-        return known if known is not None else told_by(self.real, self._program(self.real, text, {}, every))
+        if known is None:
+            return told_by(self.real, self._program(self.real, text, {}, every, share))
+        if share is not None and known.steps > share:
+            raise TooDear
+        return known
 
-    def _program(self, entry: Path, text: str, others: Mapping[Path, str], counts: Callable[[Finding], bool]) -> Analysis:
-        """What the program that begins in the file `entry` with content `text` does wrong, in whichever file."""
+    def _program(
+        self, entry: Path, text: str, others: Mapping[Path, str], counts: Callable[[Finding], bool], share: int | None = None
+    ) -> Analysis:
+        """What the program that begins in the file `entry` with content `text` does wrong, in whichever file; else as `tells`."""
+        known = self._worked_out(entry, text, others, counts, share)
+        if share is not None and known.steps > share:
+            raise TooDear
+        return known
+
+    def _worked_out(
+        self, entry: Path, text: str, others: Mapping[Path, str], counts: Callable[[Finding], bool], share: int | None
+    ) -> Analysis:
         key = self._program_key("analysis", entry, text, others)
         known = self._analyses.get(key) or self._recalled(key, Analysis)
         here = str(self.real)
@@ -177,8 +224,16 @@ class Texts:
             look = engine.analyse_blamed if self._is_blamed else engine.analyse
             wanted = counts if known is None else every
             conventions = self._conventions(entry)
+            dear_key = self._program_key("dear", entry, text, others)
+            if share is not None and share <= (self._recalled(dear_key, int) or -1):
+                raise TooDear
             with noted_reads() as reads:
-                known = look(entry, text, self.roots, conventions, lambda each: not each.optional or wanted(each), others)
+                try:
+                    known = look(entry, text, self.roots, conventions, lambda each: not each.optional or wanted(each), others, share)
+                except TooDear:
+                    if share is not None and self._cache is not None:
+                        self._new[dear_key] = share, self._met(reads, Analysis(), text)
+                    raise
             if self._cache is not None and not known.faults:  # what went wrong may go right another time
                 files = self._met(reads, known, text)
                 self._new[key] = known, files
@@ -281,7 +336,7 @@ def told_by(entry: Path, known: Analysis) -> Told:
         found |= changed
         together.update({changed} if len(changed) > 1 else ())
     files = tuple(sorted(Path(path) for path in found - {str(entry)}))
-    return Told(files, tuple(sorted(tuple(map(Path, sorted(each))) for each in together)))
+    return Told(files, tuple(sorted(tuple(map(Path, sorted(each))) for each in together)), known.steps)
 
 
 def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:

@@ -30,7 +30,7 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
     Each program is run once, whichever files it shows something of: what comes of it is kept for this run where it is for no later one.
     """
     is_kept = job.cache is not None and job.witness is None
-    if (len(files) > 1 or is_kept) and job.tellers is None and not job.is_blamed:
+    if (len(files) > 1 or is_kept or _is_used(files, job)) and job.tellers is None and not job.is_blamed:
         from graphfix.run.cache import for_this_run
         from graphfix.run.tellers import planned
 
@@ -40,6 +40,13 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
     elif not job.examined:
         job = replace(job, examined=frozenset(Path(os.path.realpath(file)) for file in files))
     yield from _outcomes(files, job, jobs)
+
+
+def _is_used(files: Sequence[Path], job: Job) -> bool:
+    """Whether programs come to one file alone: then it is answered as it is among others, and without a cache as with one."""
+    from graphfix.project.importers import programs_of
+
+    return job.witness is None and any(programs_of(file, job.roots) for file in files)
 
 
 def _outcomes(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
