@@ -60,13 +60,13 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     if isinstance(value, Instance):
         return instance_attribute(m, value, name, site)
     if isinstance(value, TorchModule):
-        return mode_read(m, value, ("training", id(value))) if name == "training" else m.library_attribute(value, name, site)
+        return mode_read(m, value, ("training", value.serial)) if name == "training" else m.library_attribute(value, name, site)
     if isinstance(value, Parameters) and name == "data":
         return value.data
     if isinstance(value, Optimizer):
-        return value.attributes.setdefault(name, NonTensor((name, id(value))))
+        return value.attributes.setdefault(name, NonTensor((name, value.serial)))
     if isinstance(value, Class):
-        return Unknown(("attribute", id(value), name))
+        return Unknown(("attribute", value.serial, name))
     if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
         return value.items[FIELDS[name]]
     return versions.part_of(value, name) or BoundMethod(value, name)
@@ -211,7 +211,7 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
         value.in_turn = value.in_turn is not False
         return items[turn]
     if not items:
-        return Unknown(("item", id(value), index.identity, m.now()))
+        return Unknown(("item", value.serial, index.identity, m.now()))
     loop, later = turn_of(index.identity)
     if value.in_turn is not None or not value.is_as_long(loop):
         later = 0  # of what grows the last one is that of before
@@ -273,7 +273,7 @@ def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) ->
         value.meant[slot] = other
         return value.items[other]
     else:
-        made = Unknown(("item", id(value), slot))
+        made = Unknown(("item", value.serial, slot))
     value.items[slot] = made
     return made
 

@@ -77,7 +77,7 @@ def abandon(m: Interpreter, statement: ast.stmt) -> None:
     for target in attributes(statement):
         holder = m.frame.env.lookup(target.value.id)  # type: ignore[attr-defined]
         if isinstance(holder, Instance):
-            holder.attributes[target.attr] = Unknown(("abandoned", statement, target.attr, id(holder)))
+            holder.attributes[target.attr] = Unknown(("abandoned", statement, target.attr, holder.serial))
 
 
 @kept_with_node

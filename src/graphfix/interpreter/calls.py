@@ -337,7 +337,7 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
     if isinstance(receiver, Unknown):
         inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
-    return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
+    return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", receiver.serial, name))
 
 
 def with_mode(mode: GradMode, arguments: Arguments) -> Value:

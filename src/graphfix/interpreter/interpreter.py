@@ -110,7 +110,7 @@ def is_part(value: Value) -> bool:
 
 
 def mode_key(module: Value) -> object:
-    return module.key if isinstance(module, Unknown) else id(module)
+    return module.key if isinstance(module, Unknown) else module.serial
 
 
 @dataclass(frozen=True)

@@ -177,4 +177,4 @@ def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Val
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
         return [m.call(method, [value, counter(("index", site), i)], {}, site) for i in range(rounds(site))]
-    return [Unknown(("item", id(value), i, m.now())) for i in range(rounds(site))]
+    return [Unknown(("item", value.serial, i, m.now())) for i in range(rounds(site))]

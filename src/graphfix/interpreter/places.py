@@ -88,7 +88,7 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
-        return value.items[-1] if value.items else Unknown(("item", id(value), key, m.now()))
+        return value.items[-1] if value.items else Unknown(("item", value.serial, key, m.now()))
     if isinstance(value, Unknown):
         if key not in value.items:
             value.items[key] = Unknown(("item", value.key, key), m.element(value, key, site), value.outside)
@@ -197,7 +197,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
     elif isinstance(holder, Sequence):
         set_sequence_item(m, target, holder, index, value, source, kind)
     elif isinstance(holder, Unknown):
-        slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
+        slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", index.serial))
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
         m.recording.handed.append(Handed(m.now(), (value,), holder))

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # where it is asked, in which iteration, the question's key, and whether "no" takes the branch
 Question = tuple[Any, ...]
 CHANGING = (Class, Env, ExitStack, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
-# what follows from the other slots: where a class looks for a method, and behind its own code
-FOUND_OUT = ("_order", "_external")
+# what follows from the other slots: where a class looks for a method, and behind its own code; and the name of the object itself
+FOUND_OUT = ("_order", "_external", "_serial")
 MOST = 20_000  # objects
 OBJECTS_OF_A_STEP = 20
 

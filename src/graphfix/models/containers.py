@@ -116,7 +116,7 @@ def call_container_method(
         m.recording.memos.get(function, {}).clear()  # type: ignore[call-overload]
         return NONE
     if isinstance(receiver, Function):
-        return Unknown(("method", id(receiver), name, m.now()))
+        return Unknown(("method", receiver.serial, name, m.now()))
     return None
 
 
@@ -162,7 +162,7 @@ def sequence_method(
         items.extend(iterate(m, arguments[0], site)[: MAX_ITEMS - len(items)])
         return NONE
     if name in ("index", "count", "__len__"):
-        return NonTensor((name, id(receiver), len(items)))
+        return NonTensor((name, receiver.serial, len(items)))
     return None
 
 
@@ -193,7 +193,7 @@ def mapping_method(
         ]
         if not pairs and receiver.open:
             pairs = [
-                Sequence("tuple", [NonTensor(("key", id(receiver), i)), Unknown(("value", id(receiver), i, m.now()))])
+                Sequence("tuple", [NonTensor(("key", receiver.serial, i)), Unknown(("value", receiver.serial, i, m.now()))])
                 for i in range(2)
             ]
         return Sequence("tuple", list(pairs), receiver.open)
@@ -213,7 +213,7 @@ def mapping_method(
         if name == "setdefault":
             receiver.items[slot] = fallback
         if receiver.open and name == "get":
-            return Unknown(("item", id(receiver), slot))
+            return Unknown(("item", receiver.serial, slot))
         return fallback
     if name == "update":
         for source in (*arguments, Mapping(dict(keywords))):

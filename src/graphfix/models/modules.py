@@ -317,10 +317,10 @@ def module_method(
             note_copied(receiver, arguments[0].source)
         return NONE
     if name == "state_dict":
-        return NonTensor((name, id(receiver), m.now()), source=receiver)
+        return NonTensor((name, receiver.serial, m.now()), source=receiver)
     is_private = name.startswith("_") and not (isinstance(receiver, Instance) and receiver.cls.is_open())
     if is_of_modules(name) or name == "__init__" or name.startswith("register_") or is_private:
-        return NonTensor((name, id(receiver), m.now()))
+        return NonTensor((name, receiver.serial, m.now()))
     return None
 
 

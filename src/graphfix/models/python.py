@@ -140,7 +140,7 @@ def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 
 def measured(value: Value) -> object:
     """What names a value in its length: a list is the same one while it grows."""
-    return id(value) if isinstance(value, Sequence) else value.identity
+    return value.serial if isinstance(value, Sequence) else value.identity
 
 
 @models(

@@ -65,7 +65,7 @@ def listed(receiver: Module, method: str) -> Sequence:
         found.extend(Sequence("tuple", [Constant(name), each]) for name, each in (*own.items(), *inner.items()))
     else:
         for index, each in enumerate((*own.values(), *different(inner.values()))):
-            found.append(Sequence("tuple", [NonTensor((method, id(receiver), index)), each]))
+            found.append(Sequence("tuple", [NonTensor((method, receiver.serial, index)), each]))
     return Sequence("generator", found, True)
 
 

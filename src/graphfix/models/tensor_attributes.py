@@ -66,4 +66,4 @@ def layer_attribute(value: TorchModule, name: str) -> Value:
         ("features", "size", "channels", "dim", "layers", "p", "stride")
     ):
         return BoundMethod(value, name)
-    return NonTensor((name, id(value)))
+    return NonTensor((name, value.serial))

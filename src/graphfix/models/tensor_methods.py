@@ -308,7 +308,7 @@ def optimizer_method(
         receiver.parameters.extend((*arguments, *keywords.values()))
     if name == "zero_grad":
         note_update(m, receiver, site, steps=False)
-    return NonTensor((name, id(receiver), m.now()))
+    return NonTensor((name, receiver.serial, m.now()))
 
 
 def note_update(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) -> frozenset[Leaf]:

@@ -34,7 +34,7 @@ class Function(Value):
         self.wrappers: list[str] = []
         self.contexts: list[Value] = []
         self.owner: Class | None = None
-        self.key = interned(("function", id(definition)))
+        self.key = interned(("function", definition))
 
     def _told(self) -> str:
         return f" {getattr(self.definition, 'name', 'lambda')}"

@@ -37,7 +37,7 @@ class Sequence(Value):
 
     @property
     def identity(self) -> object:
-        return interned(("sequence", id(self), len(self.items)))
+        return interned(("sequence", self.serial, len(self.items)))
 
     @property
     def truth(self) -> bool | None:

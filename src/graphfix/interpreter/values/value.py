@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from graphfix.autograd.graph import Leaf, Node
+
+_numbers = itertools.count()
+
+
+class Serial:
+    """What names one value and never another one, however long that one lives: an address is given again to what is made later."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+
+    def __repr__(self) -> str:
+        return f"#{self.number}"
 
 
 class Value:
@@ -14,7 +29,8 @@ class Value:
     number of a tensor. `may_be_tensor`: it is one, or unknown; `is_plain`: data that surely is none.
     """
 
-    __slots__ = ()
+    __slots__ = ("_serial",)
+    _serial: Serial
     node: Node | None = None
     leaf: Leaf | None = None
     single = False
@@ -25,7 +41,16 @@ class Value:
     @property
     def identity(self) -> object:
         """Equal identities mean equal values within a run."""
-        return id(self)
+        return self.serial
+
+    @property
+    def serial(self) -> Serial:
+        """The name of this very object, given when it is asked for."""
+        try:
+            return self._serial
+        except AttributeError:
+            self._serial = Serial()
+            return self._serial
 
     @property
     def truth(self) -> bool | None:
