@@ -22,7 +22,7 @@ from graphfix.autograd.iteration import is_further
 from graphfix.calls import program as calls
 from graphfix.calls.graph import CallGraph
 from graphfix.calls.recording import Recording
-from graphfix.interpreter.imports import Importer, parsed
+from graphfix.interpreter.imports import Importer
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
@@ -145,7 +145,7 @@ class Evidence:
     @asked_once
     def importers_naming(self, name: str) -> list[Document]:
         """Those of these programs that spell a name."""
-        documents = (parsed(path, path.stem) for path in self.importers if spells(path, (name,)))
+        documents = (self.importer.document_at(path, path.stem) for path in self.importers if spells(path, (name,)))
         return [document for document in documents if document is not None and name in document.words]
 
     @asked_once
@@ -204,33 +204,28 @@ class Evidence:
         return flow_of(self.program.main, self.document_named, self.tape.conventions.walking, {each: self._offered(each) for each in self.changing})
 
     @cached_property
+    def importer(self) -> Importer:
+        """That of the runs, so that flow and runs speak of the same documents."""
+        main = self.program.main
+        return self.tape.importer or Importer(Path(main.path), self.tape.roots, {**self.tape.given, Path(os.path.realpath(main.path)): main})
+
+    @cached_property
     def document_named(self) -> Callable[[str, Document], Document | None]:
         """Which document a name of a module means in another one; None where it is none of the project's."""
-        importer = Importer(Path(self.program.main.path), self.tape.roots, self.tape.given)
-        known: dict[Path, Document | None] = {}  # one document for a file, however it is named
+        importer = self.importer
 
         def find(name: str, importing: Document) -> Document | None:
             if name.lstrip(".").split(".")[0] in NEVER:
                 return None
             path = importer.find(name, Path(importing.path))
-            if path is None:
-                return None
-            if path not in known:
-                known[path] = importer.document_at(path, name)
-            return known[path]
+            return importer.document_at(path, name) if path is not None else None
 
         return find
 
     @cached_property
     def call_graph(self) -> CallGraph:
         """What each instruction of the program may run; other programs that import its files may be taken in."""
-        own = {Path(os.path.realpath(document.path)): document for document in self.program.files}
-
-        def find(name: str, importing: Document) -> Document | None:
-            found = self.document_named(name, importing)
-            return own.get(Path(os.path.realpath(found.path)), found) if found is not None else None
-
-        return CallGraph(calls.Program(self.program.main, find))
+        return CallGraph(calls.Program(self.program.main, self.document_named))
 
     @cached_property
     def recording(self) -> Recording:

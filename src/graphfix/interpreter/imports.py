@@ -35,6 +35,7 @@ class Importer(Finder):
         super().__init__(path, roots)
         self.given = given
         self.documents: dict[ast.AST, Document] = {}
+        self._files: dict[Path, Document | None] = {}
         self.loaded: dict[Path, Project | None] = {}
         self.bytes = 0
         self.running: Interpreter | None = None
@@ -56,6 +57,7 @@ class Importer(Finder):
         document = self.document_at(path, name)
         if document is None:
             return None
+        self.documents.setdefault(document.tree, document)
         self.bytes += len(document.text)
         env = Env(document)
         project = Project(env, name)
@@ -95,12 +97,16 @@ class Importer(Finder):
         return not any(snapshot.partial for snapshot in self._snapshots)
 
     def document_at(self, path: Path, name: str) -> Document | None:
-        """The document of the file at `path`, which is imported as `name`; None where it cannot be read."""
-        document = self.given.get(Path(os.path.realpath(path))) if self.given else None
-        document = document or parsed(path, name)
-        if document is not None:
-            self.documents.setdefault(document.tree, document)
-        return document
+        """The document of the file at `path`, which is imported as `name`; None where it cannot be read.
+
+        One for each file, whoever asks for it and however it is named: what is known of a node is known by the tree that it stands in.
+        """
+        real = Path(os.path.realpath(path))
+        if real not in self._files:
+            self._files[real] = self.given.get(real) or parsed(path, name)
+        elif real not in self.given:
+            note_read(path)
+        return self._files[real]
 
 
 def parsed(path: Path, name: str) -> Document | None:

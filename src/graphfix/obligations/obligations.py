@@ -88,6 +88,9 @@ class Proof(Inquiry):
         if self.flow.is_cut:
             yield Open(self.place_of(finding), "is in a file with more calls than the analysis follows")
             return
+        if not self.is_in_sight:
+            yield Open(self.place_of(finding), "is in a file of a program that is larger than the analysis follows")
+            return
         yield from self.of_another_library(finding)
         yield from self.waiting(finding)
         yield from self.swallowed(finding)
@@ -105,6 +108,11 @@ class Proof(Inquiry):
         keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
         for operation in finding.fix.operations:
             yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
+
+    @cached_property
+    def is_in_sight(self) -> bool:
+        """Whether the flow has come to each file that the fix changes: of another one it knows nothing, and proves nothing."""
+        return all(document.tree in self.flow.code.documents for document in self.evidence.changing)
 
     def waiting(self, finding: Finding) -> Iterator[Open]:
         """What leads into a loss that lacks its backward pass is to be walked: to cut it there would hide what is missing."""

@@ -143,7 +143,7 @@ def as_tensors(proof: Proof, fix: Fix) -> Fix:
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
     told = proof.evidence.tape.conventions.accumulate == "item"
     expressions = [proof.expression(operation.span) for operation in cuts]
-    if len(cuts) <= MOST_PLACES and not any(
+    if proof.is_in_sight and len(cuts) <= MOST_PLACES and not any(
         widens(proof, each) or any(True for _ in proof.read_elsewhere(each)) or next(proof.readers.needs_tensor(each, told), None)
         for each in expressions
         if each is not None

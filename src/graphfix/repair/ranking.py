@@ -45,13 +45,13 @@ def trains_alike(one: Effect, two: Effect) -> bool:
 
 
 def order_of(evidence: Evidence, witness: Witness) -> tuple[Effect, ...]:
-    """The effects, that which the cause of a fault suggests first."""
+    """All effects, that which the cause of a fault suggests first, and those that no order names last."""
     walk = witness.shown
     is_log = False
     if isinstance(walk, SecondBackward) and walk.cause is Cause.TOTAL:
         is_log = is_logged(evidence, witness) or any(is_shown(evidence, walk, name) for name in walk.carriers)
     first = LOGGED if is_log else ORDERS.get(witness.cause, ())
-    return tuple(dict.fromkeys((*first, *ORDER, *LAST)))
+    return tuple(dict.fromkeys((*first, *ORDER, *LAST, *Effect)))
 
 
 def rank_kept(candidate: Candidate, blamed: Span) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from graphfix.model import Span
-from graphfix.source.guard import parse
+from graphfix.source.guard import parse_own
 from graphfix.source.lines import LineIndex
 from graphfix.source.subtree import children, subtree
 
@@ -25,7 +25,7 @@ class Document:
         self.path = path
         self.text = text
         self.name = name
-        self.tree = tree if tree is not None else parse(text)
+        self.tree = tree if tree is not None else parse_own(path, text)
 
     @cached_property
     def data(self) -> bytes:

@@ -61,6 +61,15 @@ def parse(text: str) -> ast.Module:
     return tree
 
 
+def parse_own(path: str, text: str) -> ast.Module:
+    """The tree of `text` in the file at `path`: another one than that of a file that says the same, as a node tells its file."""
+    tree = parse(text)
+    if tree.__dict__.setdefault("_graphfix_path", path) != path:
+        tree = parse.__wrapped__(text)
+        tree.__dict__["_graphfix_path"] = path
+    return tree
+
+
 def with_calls(tree: ast.Module) -> ast.Module:
     """The tree with `print,x` as the call that it was: nobody writes such a pair on purpose."""
     for part in ast.walk(tree):

@@ -165,12 +165,15 @@ class Sight(Instructions):
             root = root.value
         if not isinstance(root, ast.Name):
             return []
-        reads = [each for each in self.origins_of_file(root).of(root) if isinstance(each, ReadName)]
+        of = self.origins_of_file(root)
+        reads = [each for each in of.of(root) if isinstance(each, ReadName)] if of is not None else []
         return self.meant_by(node) if reads and all(self.is_import(each.variable) for each in reads) else []
 
     def meant_by(self, node: ast.expr) -> list[Meaning]:
         """What the call graph says that an expression may be."""
         of = self.origins_of_file(node)
+        if of is None:
+            return []
         results = [each.result for each in of.of(node) if each.result is not None]
         return self.call_graph.meanings(of.code(node), results[-1]) if results else []
 
@@ -180,19 +183,22 @@ class Sight(Instructions):
 
     def run_in(self, node: ast.AST) -> set[str]:
         """The names of the special methods that a piece of code may run, also in functions that are defined in it."""
+        special = {name for name in self.methods if name.startswith("__")}
         of = self.origins_of_file(node)
+        if of is None:
+            return special
         parts = [part for part in subtree(node) if isinstance(part, CODES)]
         placed = [(of.lowered.code(part), each) for part in parts for each in of.lowered.code(part).instructions()]
         placed += [(of.code(node), each) for each in of.within(node)] if node not in parts else []
-        return {name for name in self.methods if name.startswith("__")}.intersection(
+        return special.intersection(
             name for code, each in placed for name in run_by(code, each)
         )
 
-    def origins_of_file(self, node: ast.AST) -> Origins:
-        """The instructions of the file in which a node stands, mostly the one that is looked at."""
+    def origins_of_file(self, node: ast.AST) -> Origins | None:
+        """The instructions of the file in which a node stands, mostly the one that is looked at; None where it is in no file in sight."""
         if node in self.document.parents or node is self.document.tree:
             return self.origins
-        return next((origins(each) for each in self.documents.values() if node in each.parents or node is each.tree), self.origins)
+        return next((origins(each) for each in self.documents.values() if node in each.parents or node is each.tree), None)
 
     def is_import(self, variable: Variable) -> bool:
         """Whether a variable is only imported, be it by a star of any file."""
