@@ -112,8 +112,9 @@ def train_parameters(m: Interpreter, holder: Value, trains: bool, site: ast.AST)
     change(part.key for part in all_parts(holder) if isinstance(part, Unknown))
 
 
-def freeze(m: Interpreter, part: Unknown) -> None:
+def freeze(m: Interpreter, part: Unknown, site: ast.AST) -> None:
     """What is not in sight is told to need no gradient: a module, or a parameter that is one of those of a module."""
+    m.recording.freezes[site] = None
     if not m.is_ahead:
         m.recording.frozen.update(taken_from(part.key, MOST_TAKEN))
 
@@ -157,7 +158,7 @@ def set_flag(m: Interpreter, holder: Value, value: Value, site: ast.AST) -> None
     elif isinstance(holder, (Parameters, TorchModule)):
         train_parameters(m, holder, not value.is_off, site)
     elif isinstance(holder, Unknown) and value.is_off:
-        freeze(m, holder)
+        freeze(m, holder, site)
     elif isinstance(holder, Unknown):
         m.recording.thaws = True
 

@@ -268,7 +268,7 @@ class Recording:
     or handed on; `unregistered`: what modules keep from optimizers. `given`: what code that is not in sight got hold of; `kept`: what
     was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the
     branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to
-    need no gradient; `thaws`: whether something unknown was told to need one; `networks`: those of networks whose parameters need one,
+    need no gradient, and `freezes`: where; `thaws`: whether something unknown was told to need one; `networks`: those of networks whose parameters need one,
     as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
     ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
@@ -310,6 +310,7 @@ class Recording:
     divided: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
     frozen: set[object] = field(default_factory=set)
+    freezes: dict[ast.AST, None] = field(default_factory=dict)
     networks: set[object] = field(default_factory=set)
     thaws: bool = False
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     given,
+    identities,
     leaves_in,
     nodes_in,
     note_copied,
@@ -46,7 +47,7 @@ from graphfix.models.operations import (
 )
 from graphfix.models.registered import note_reached
 from graphfix.models.saving import save
-from graphfix.models.submodules import buffers, listed
+from graphfix.models.submodules import buffers, listed, submodule
 
 PARAMETER_LISTS = frozenset(("ParameterList", "ParameterDict"))
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
@@ -305,6 +306,10 @@ def module_method(
         return NONE
     if name in ("modules", "children", "named_children", "named_modules"):
         return listed(receiver, name)
+    if name == "get_submodule" and arguments:
+        return submodule(receiver, arguments[0])
+    if name == "get_parameter":
+        return Unknown((name, receiver.serial, *identities(arguments)))
     if name in ("items", "values", "keys") and isinstance(receiver, TorchModule):
         return container_view(receiver, name)
     if name == "zero_grad":

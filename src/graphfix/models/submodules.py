@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphfix.interpreter.iteration import LOOP_LIMIT
-from graphfix.interpreter.values import Constant, Instance, Mapping, NonTensor, Sequence, Tensor, TorchModule, Value
+from graphfix.interpreter.values import Constant, Instance, Mapping, NonTensor, Sequence, Tensor, TorchModule, Unknown, Value
 
 Module = TorchModule | Instance
 MODULES = "_modules"
@@ -48,6 +48,15 @@ def named_modules(module: Module) -> dict[str, Module]:
             found[name] = each
             pending.extend((f"{name}.{inner}", below) for inner, below in reversed(children(each).items()))
     return found
+
+
+def submodule(receiver: Module, path: Value) -> Value:
+    """What `get_submodule(path)` gives; something unknown where the path is not known, or nothing is known there."""
+    if isinstance(path, Constant) and isinstance(path.value, str):
+        found = named_modules(receiver).get(path.value) if path.value else receiver
+        if found is not None:
+            return found
+    return Unknown(("submodule", receiver.serial, path.identity))
 
 
 def listed(receiver: Module, method: str) -> Sequence:

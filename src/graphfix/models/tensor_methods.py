@@ -256,7 +256,7 @@ def opaque_method(
         return receiver
     told_off = name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values()))
     if told_off or name == "detach_" and mentions(receiver.key, "parameters", MOST_TAKEN):
-        freeze(m, receiver)
+        freeze(m, receiver, site)
     if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):

@@ -16,6 +16,7 @@ from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.missing_backwards import expressions_waiting
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.dataflow.between import in_same_iteration
 from graphfix.effects.table import words_with
 from graphfix.model import (
@@ -43,6 +44,7 @@ from graphfix.obligations.loop_carried_detach import Left, asks_for_graph
 from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.moved import Moved
 from graphfix.obligations.other_mode import of_other_mode
+from graphfix.obligations.premises import Premises
 from graphfix.obligations.repeated_items import Drawn
 from graphfix.obligations.shown import Shown
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
@@ -91,6 +93,9 @@ class Proof(Inquiry):
         if not self.is_in_sight:
             yield Open(self.place_of(finding), "is in a file of a program that is larger than the analysis follows")
             return
+        shown = getattr(finding, "shown_by", None)
+        if isinstance(shown, SecondBackward) and finding.fix.ground is not Ground.JOINED:
+            yield from Premises(self.evidence).of(shown)
         yield from self.of_another_library(finding)
         yield from self.waiting(finding)
         yield from self.swallowed(finding)
