@@ -194,7 +194,7 @@ class Evidence:
         """Whether the program may go on from an error that is raised at a place."""
         from graphfix.analysis.flow.swallowed import swallowed
 
-        return swallowed(self.flow, site) is not None
+        return swallowed(self.flow, site, by_runners=False) is not None
 
     @cached_property
     def flow(self) -> Flow:

@@ -17,6 +17,7 @@ from graphfix.effects.methods import observes_graph, rows_of_method
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.obligations.inquiry import Open
+from graphfix.obligations.texts import texts_of
 from graphfix.source.subtree import subtree
 
 FORMATS = ("format", "format_map", "vformat")
@@ -25,9 +26,6 @@ REFUSED = frozenset("resize_ resize_as_ requires_grad requires_grad_ set_".split
 ORDERING = frozenset(("max", "min", "sorted"))
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
-
-MOST_TEXTS = 50  # of one template
-
 
 @dataclass(eq=False)
 class Objects:
@@ -119,23 +117,8 @@ class Objects:
         function = use.site.func if isinstance(use.site, ast.Call) else None
         if not isinstance(function, ast.Attribute):
             return False
-        texts = self.texts(function.value)
+        texts = texts_of(self.flow, function.value)
         return texts is None or any(READS_ATTRIBUTE.search(text) for text in texts)
-
-    def texts(self, expression: Place, depth: int = 4) -> set[str] | None:
-        """All texts that an expression may give, where it is put together of constants; None where that is not known."""
-        found: set[str] = set()
-        for source in self.flow.graph.sources(expression):
-            if isinstance(source, ast.Constant):
-                found.add(str(source.value))
-            elif isinstance(source, ast.BinOp) and isinstance(source.op, ast.Add) and depth:
-                sides = self.texts(source.left, depth - 1), self.texts(source.right, depth - 1)
-                if sides[0] is None or sides[1] is None:
-                    return None
-                found |= {f"{left}{right}" for left in sides[0] for right in sides[1]}
-            else:
-                return None
-        return found if 0 < len(found) <= MOST_TEXTS else None
 
 
 def rows_used(use: Use) -> tuple[Row, ...]:

@@ -13,9 +13,12 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.functions import arguments
 from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
+from graphfix.obligations.texts import texts_of
 from graphfix.source.subtree import subtree
 
 # conversions of `%` that cut a number, or a text: https://docs.python.org/3/library/stdtypes.html#printf-style-string-formatting
@@ -45,7 +48,35 @@ class Numbers:
             place = place or next(filter(names_half, subtree(document.tree)), None)
             if place is not None:
                 return place
-        return None
+        return self.type_by_name
+
+    @cached_property
+    def type_by_name(self) -> ast.AST | None:
+        """Where the code may ask for a type, or a conversion, by a name that it puts together, or reads: `getattr(torch, settings["dtype"])`."""
+        for call, dotted in self.flow.code.calls.items():
+            if dotted == "getattr" and len(call.args) > 1 and not isinstance(call.args[1], ast.Constant):
+                texts = texts_of(self.flow, call.args[1])
+                if texts & (LESS_PRECISE | MORE_PRECISE) if texts is not None else self.may_convert(call):
+                    return call
+            elif dotted == "vars" and any(map(self.is_torch, call.args)):
+                return call
+        return next((part for part in self.namespaces if self.is_torch(part.value)), None)
+
+    def is_torch(self, module: ast.expr) -> bool:
+        return any(isinstance(each, Library) and each.name == "torch" for each in self.flow.code.meant_by(module))
+
+    @property
+    def namespaces(self) -> Iterator[ast.Attribute]:
+        for document in self.flow.code.documents.values():
+            for part in subtree(document.tree) if "__dict__" in document.words else ():
+                if isinstance(part, ast.Attribute) and part.attr == "__dict__":
+                    yield part
+
+    def may_convert(self, got: ast.Call) -> bool:
+        """Whether what `getattr` gives may be one of torch's types, or a conversion such as `net.half()`."""
+        above = self.flow.paths.parents.get(got)
+        is_called = isinstance(above, ast.Call) and above.func is got and not arguments(above)
+        return is_called or self.is_torch(got.args[0])
 
     @cached_property
     def more_precise(self) -> bool:
@@ -53,6 +84,8 @@ class Numbers:
 
         https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
         """
+        if self.type_by_name is not None:
+            return True
         documents = self.flow.code.documents.values()
         return any(document.words & MORE_PRECISE or any(map(asks_for_float, subtree(document.tree))) for document in documents)
 

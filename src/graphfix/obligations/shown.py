@@ -17,9 +17,9 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
 from graphfix.effects.table import facts
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.numeric_equivalence import catches_prints, conversions_in, is_shown, own_conversions
+from graphfix.obligations.texts import texts_of
 from graphfix.source.subtree import subtree
 
 # conversions that write the text of a tensor, and not its number
@@ -104,7 +104,7 @@ class Shown(Inquiry):
         gives_number = is_one and self.is_scalar(place)
         if not isinstance(call.func, ast.Attribute):
             return len(call.args) < 2 and not gives_number
-        texts = Objects(self.flow).texts(call.func.value)
+        texts = texts_of(self.flow, call.func.value)
         if texts is None:
             return True
         key = part.key if part is not ITSELF and any(each is place for each in spread) else None

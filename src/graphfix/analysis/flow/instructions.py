@@ -15,12 +15,16 @@ from graphfix.calls.implicit import asked_by
 from graphfix.effects.rows import row_of
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
+from graphfix.source.subtree import subtree
 
 SENT = Field("send()")  # what is sent to generators
 
 
 class Instructions(Access):
-    """Adds the edges of code objects to `flow`. What a call leads to is left to `calls`, once all code has been passed over."""
+    """Adds the edges of code objects to `flow`. What a call leads to is left to `calls`, once all code has been passed over.
+
+    `hidden`: the functions that code which is not lowered may call.
+    """
 
     def __init__(self, flow: FlowGraph) -> None:
         super().__init__(flow)
@@ -28,6 +32,7 @@ class Instructions(Access):
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
         self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
         self.reads_any: list[Place] = []
+        self.hidden: set[ast.AST] = set()
         self.bases: dict[ast.ClassDef, list[str]] = {}
 
     def pass_over(self, code: Code) -> None:
@@ -271,6 +276,9 @@ class Instructions(Access):
         for variable in hidden.writes:
             self.bind_variable(variable, hidden.node)
         self.flow.opaque[hidden.node] = hidden.node
+        for part in subtree(hidden.node):
+            name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+            self.hidden.update(self.functions_named.get(name, ()) if name else ())
 
     def is_unbound(self, name: ast.Name) -> bool:
         """Whether nothing in sight binds a name that is read."""

@@ -45,9 +45,13 @@ class Lookup:
             return []
         return list(dict.fromkeys(method for cls in classes for method in self._found(Instance(cls, exact=False), name)))
 
+    def line(self, cls: ast.ClassDef) -> Iterable[ast.ClassDef]:
+        """A class and its bases in sight."""
+        return line_of(self.graph.values, cls).classes
+
     def derives(self, cls: ast.ClassDef, name: str) -> bool:
         """Whether `cls`, or one of its bases in sight, names a base whose last word is this."""
-        return any(word(base) == name for each in line_of(self.graph.values, cls).classes for base in each.bases)
+        return any(word(base) == name for each in self.line(cls) for base in each.bases)
 
     def _found(self, of: Instance | Super, name: str) -> list[Method]:
         if name not in self.methods:

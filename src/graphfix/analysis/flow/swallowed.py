@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow import library
@@ -11,6 +12,7 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.dataflow.exceptions import ending_of
+from graphfix.effects.rows import row_of
 from graphfix.ir.instructions import Opaque, Yield
 from graphfix.source.subtree import subtree
 
@@ -27,8 +29,14 @@ EXITS = ("__exit__", "__aexit__")
 EXPECTING = ("expectedFailure", "xfail")
 
 
-def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
-    """The place that may swallow what is raised at `site`, in its function or in one that calls it."""
+def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True) -> ast.AST | None:
+    """The place that may swallow what is raised at `site`, in its function or in one that calls it.
+
+    `by_runners`: also what runs code of the program and keeps its errors to itself, as a test runner does.
+    """
+    runner = next(runners(flow), None) if by_runners else None
+    if runner is not None:
+        return runner
     seen: set[ast.AST] = set()
     pending = [site]
     while pending:
@@ -43,11 +51,36 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
         if isinstance(owner, (ast.ClassDef, ast.GeneratorExp)):
             pending.append(owner)  # these run where they stand
         elif isinstance(owner, FUNCTIONS):
-            place = swallowed_around(flow, owner)
+            place = swallowed_around(flow, owner) or (owner if by_runners and is_run_by_library(flow, owner) else None)
             if place is not None:
                 return place
-            pending.extend(flow.paths.callers.get(owner, ()))
+            pending.extend(flow.paths.callers.get(owner) or called_by_name(flow, owner))
     return None
+
+
+def called_by_name(flow: Flow, function: ast.AST) -> Iterator[ast.Call]:
+    """The calls that may mean a method which nothing in sight calls otherwise: `getattr(self, "do_" + word)(line)`."""
+    for call in flow.code.calls if function in flow.code.class_of else ():
+        got = call.func
+        if isinstance(got, ast.Call) and flow.code.calls.get(got) == "getattr" and not isinstance(got.args[-1], ast.Constant):
+            yield call
+
+
+def runners(flow: Flow) -> Iterator[ast.AST]:
+    """The calls that run code of the program out of texts or by its names, and keep what it raises: `doctest.testmod()`."""
+    for call, dotted in flow.code.calls.items():
+        row = row_of(dotted) if dotted else None
+        if row is not None and row.swallows and row.calls:
+            yield call
+
+
+def is_run_by_library(flow: Flow, function: ast.AST) -> bool:
+    """Whether nothing in sight calls a method of a class that a library runs by its name, as it does for a `cmd.Cmd`."""
+    cls = flow.code.class_of.get(function)
+    if cls is None or flow.paths.callers.get(function):
+        return False
+    bases = (base for each in flow.code.lookup.line(cls) for base in flow.code.bases.get(each, ()))
+    return any((row := row_of(base)) is not None and row.swallows for base in bases if base)
 
 
 def swallowed_inside(flow: Flow, node: ast.AST) -> ast.AST | None:
@@ -71,7 +104,7 @@ def swallowed_around(flow: Flow, function: ast.AST) -> ast.AST | None:
     """The function itself, if what it raises may be swallowed before it comes to a caller in sight."""
     if any(name in decorator for decorator in decorators(function) for name in EXPECTING) or is_in_context(flow, function):
         return function
-    if function in flow.calls.handed:
+    if function in flow.calls.handed or function in flow.code.hidden:
         return function  # whoever calls it may catch what it raises, or be a thread of its own
     callers = flow.paths.callers.get(function, ())
     if isinstance(function, ast.AsyncFunctionDef) and not (callers and all(is_awaited(flow, call) for call in callers)):
