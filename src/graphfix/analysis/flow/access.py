@@ -16,6 +16,8 @@ from graphfix.ir import instructions as ir
 from graphfix.ir.variables import Home
 from graphfix.models.words import WALKS
 
+# special methods that keep, or give, what an object holds
+HANDING = frozenset("__setattr__ __getattr__ __getattribute__ __setitem__ __getitem__ __missing__".split())
 READS_ITEMS = ("__missing__", "__class_getitem__")
 RAISED = Field("raise")  # what exceptions hold that code in sight raises
 
@@ -24,7 +26,8 @@ class Access(SpecialMethods):
     """Adds the edges of reads and writes.
 
     `called`: what is called, with the call. `functions_named`: the functions in sight of each name; a name that is read, and not called,
-    hands them on. `global_reads`: attributes that are global names of other modules. `asked`: attributes that may be parameters of a module.
+    hands them on. `renamed`: special methods that a class takes from elsewhere, such as `__setattr__ = dict.__setitem__`: what is put in by one
+    way then comes out by any. `global_reads`: attributes that are global names of other modules. `asked`: attributes that may be parameters of a module.
     """
 
     def __init__(self, flow: FlowGraph) -> None:
@@ -36,6 +39,7 @@ class Access(SpecialMethods):
         self.functions_named: dict[str, list[ast.AST]] = {}
         self.properties: dict[ast.AST, None] = {}
         self.called: dict[Place, ast.Call] = {}
+        self.renamed: set[str] = set()
 
     def add_from(self, value: ir.Value, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False) -> None:
         """A value gets to `target`."""
@@ -133,6 +137,8 @@ class Access(SpecialMethods):
         self.first_read.setdefault(node.attr, node)
         if not library.reads_no_graph(node.attr):
             self.take(holder, node, f".{node.attr}")
+            if self.renamed:
+                self.take(holder, node, None)
 
     def read_method(self, node: ast.Attribute, holder: Place) -> None:
         """A method is read that is not called here: a property runs, another may be called anywhere."""
@@ -164,6 +170,8 @@ class Access(SpecialMethods):
         self.bound_to(target, write.value)
         self.flow.add(target, Field(target.attr), Kind.SAME, crosses=True)
         self.flow.add(target, holder, Kind.IN, f".{target.attr}")
+        if self.renamed:
+            self.flow.add(target, holder, Kind.IN)
         shared = self.shared(target)
         if shared is not None:
             self.flow.add(target, shared, Kind.SAME, crosses=True)
@@ -180,7 +188,7 @@ class Access(SpecialMethods):
         else:
             self.use(read.key, "key", "", node)
             key = constant(node.slice)
-            self.take(holder, node, Slot.VALUE if key is None else key)
+            self.take(holder, node, (Slot.VALUE if key is None else key) if not self.renamed else None)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
         for name in READS_ITEMS if isinstance(read, ir.ReadItem) else ("__delitem__",):
@@ -193,7 +201,7 @@ class Access(SpecialMethods):
         self.bound_to(target, write.value)
         self.use(write.key, "key", "", target)
         self.put_as_key(target.slice, holder)
-        self.flow.add(target, holder, Kind.IN, constant(target.slice))
+        self.flow.add(target, holder, Kind.IN, constant(target.slice) if not self.renamed else None)
         self.special("__setitem__", [target.slice, target], target)
 
     def put_as_key(self, key: ast.expr, holder: Place) -> None:

@@ -22,6 +22,7 @@ from graphfix.effects.schema import Observes, Puts, Returns, Row
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 # functions that tell the text of what they are given
 TELLING = (Observes.TEXT, Observes.MESSAGE)
 
@@ -62,6 +63,7 @@ class Calls:
         self.called_back: dict[tuple[ast.Call, ast.expr, str], Heard] = {}
         self.led_to: dict[ast.Call, tuple[Callee, ...]] = {}
         self.opened: set[ast.Call] = set()
+        self.decorated: dict[tuple[ast.Call, Function], Place | None] = {}
         self.linked: set[tuple[ast.Call, Function, Place | None, bool]] = set()
         self.records = Records(code, self.entered)
         self.language = Language(code, self.records, self.walking)
@@ -96,6 +98,8 @@ class Calls:
             for call, origins in self.methods.origins(self.of_methods).items():
                 self.methods.link(call, origins, last)
             self.methods.subscripted(last)
+            for (decorated, function), receiver in list(self.decorated.items()):
+                self.through_decorators(decorated, function, receiver)
             for call, cls in self.methods.of_libraries.items():
                 self.through_base(call, cls)
             for call, callees in self.callables.of(self.unknown).items():
@@ -331,10 +335,20 @@ class Calls:
             self.enter(method, call, call, gives=False)
         if not own:
             self.records.construct(cls, call)
+            self.fill(cls, call)
         for method in self.code.lookup.found(cls, "__new__"):
             self.enter(method, call, call.func, gives=False)
         for method in self.code.methods.get("__new__", ()):
             self.entered[method] = None
+
+    def fill(self, cls: ast.ClassDef, call: ast.Call) -> None:
+        """What is given to a class that goes on a container of Python, and leaves its making to that, is in the object: `Row(loss=loss)`."""
+        bases = (self.code.dotted(base) or ast.unparse(base) for each in self.code.lookup.line(cls) for base in each.bases)
+        if any((row := row_of(base)) is not None and not row.gives_no_graph for base in bases):
+            for given in call.args:
+                self.flow.add(given, call, Kind.POURED)
+            for keyword in call.keywords:
+                self.flow.add(keyword.value, call, Kind.IN if keyword.arg else Kind.POURED, keyword.arg)
 
     def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True) -> None:
         """The arguments get to the parameters, and what the function returns to the call."""
@@ -368,8 +382,33 @@ class Calls:
             elif function.args.kwarg is not None:
                 self.flow.add(keyword.value, function.args.kwarg, Kind.IN, keyword.arg, call=call)
         wrapped = function in self.code.wrapped
+        if wrapped:
+            self.decorated[call, function] = receiver
         if gives:
             self.flow.add(Result(function), call, Kind.MADE if wrapped else Kind.SAME, crosses=wrapped, call=call, leaves=True)
+
+    def through_decorators(self, call: ast.Call, function: Function, receiver: Place | None) -> None:
+        """A call of a function that code in sight decorates runs what the decorator gives in its place, which may call the function itself."""
+        for decorator in getattr(function, "decorator_list", ()):
+            for maker in self.flow.sources(decorator):
+                if isinstance(maker, NAMED) and parameters(maker):
+                    self.flow.add(function, parameters(maker)[0], Kind.SAME)
+                    for wrapper in self.flow.sources(Result(maker)):
+                        if isinstance(wrapper, FUNCTIONS) and wrapper is not function:
+                            self.enter(wrapper, call, None)
+                            self.give_first(wrapper, receiver)
+
+    def give_first(self, wrapper: Function, receiver: Place | None) -> None:
+        """The object comes before the arguments of a wrapper around a method, of which each may get to the next parameter then."""
+        first = [*wrapper.args.posonlyargs, *wrapper.args.args]
+        if receiver is None:
+            return
+        if first:
+            self.flow.add(receiver, first[0], Kind.SAME)
+        for parameter, following in zip(first, first[1:]):
+            self.flow.add(parameter, following, Kind.SAME)
+        if wrapper.args.vararg is not None:
+            self.flow.add(first[-1] if first else receiver, wrapper.args.vararg, Kind.IN)
 
     def escape(self, call: ast.Call, given: list[ast.expr]) -> None:
         """Code that is not in sight gets hold of the arguments."""

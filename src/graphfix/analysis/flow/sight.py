@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
+from graphfix.analysis.flow.access import HANDING
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.instructions import Instructions
@@ -112,6 +113,8 @@ class Sight(Instructions):
                         for other in (m for m in part.body if getattr(m, "name", "") == method.value.id):
                             for target in method.targets:
                                 self.methods.setdefault(getattr(target, "id", ""), []).append(other)  # type: ignore[arg-type]
+                    elif isinstance(method, ast.Assign):
+                        self.renamed.update(each.id for each in method.targets if isinstance(each, ast.Name) and each.id in HANDING)
 
     def take_in_imported(self, statement: ast.Import | ast.ImportFrom, document: Document) -> None:
         """Take in the modules that a statement imports, or out of which it imports something."""
