@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Instance,
     Manager,
     Mapping,
+    Sequence,
     Unknown,
     Value,
     nodes_in,
@@ -210,9 +211,11 @@ def walks_itself(instance: Value, method: ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """The trainer that calls `training_step` walks the loss that it returns."""
+    """The trainer that calls `training_step` or `compute_loss` walks the loss that it returns, be it with the outputs."""
     if isinstance(result, Mapping):
         result = result.items.get("loss", NONE)
+    if isinstance(result, Sequence) and result.items:
+        result = result.items[0]
     returns = [part for part in subtree(method) if isinstance(part, ast.Return)]
     if returns and nodes_in(result):
         m.backward(returns[-1], [result], kind=WalkKind.TRAINER)

@@ -386,8 +386,9 @@ class Interpreter:
         walk(event)
         self.recording.walks.append(event)
         self.tick(len(event.nodes) // NODES_OF_A_STEP)
-        if kind is WalkKind.METHOD or proves:
+        if kind in (WalkKind.METHOD, WalkKind.TRAINER) or proves:
             self.recording.proven.update(event.roots)
+        if kind is WalkKind.METHOD or proves:
             given = site.args if kind is WalkKind.METHOD else site.args[1:]
             if not given and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
                 self.recording.unreduced.extend(

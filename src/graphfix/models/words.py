@@ -15,8 +15,9 @@ from graphfix.source.strings import texts
 LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backward"))
 # a backward pass
 WALKS = frozenset(("backward", "grad")) | LAUNCHERS
-# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
-WALKED_BY_TRAINER = frozenset(("training_step",))
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns;
+# https://huggingface.co/docs/transformers/main_classes/trainer: so does the training step with the loss
+WALKED_BY_TRAINER = frozenset(("training_step", "compute_loss"))
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html#hooks: the trainer evaluates without recording
 UNRECORDED_BY_TRAINER = frozenset(
     f"{when}{stage}_{what}"

@@ -150,6 +150,8 @@ class Callables:
         elif isinstance(place, ast.Call) and self.entrances.classes_of(place):
             for method in self.entrances.of(place):
                 yield Callee(method, is_entrance=True)
+        elif place in self.methods.selves:  # an object calls itself: `self(x)`
+            yield from [Callee(each, is_entrance=True) for each in self.entrances.of_class(self.methods.selves[place])] or [UNKNOWN]
         elif isinstance(place, ast.Call) and self.is_tame(place):
             yield OF_LIBRARY
             holds = arguments(place) and not library.is_made_of_numbers(self.code.calls[place])

@@ -33,10 +33,11 @@ class Entrances:
 
     def of(self, made: ast.Call) -> list[Function]:
         """The methods that calling the object which `made` makes may enter."""
-        classes = self.classes_of(made)
-        if not classes:
-            return []
-        return [method for name in CALLED for method in self.code.lookup.found_in_any(classes, name)]
+        return self.of_class(*self.classes_of(made))
+
+    def of_class(self, *classes: ast.ClassDef) -> list[Function]:
+        """The methods that calling an object of one of these classes, or of one that derives from them, may enter."""
+        return [method for name in CALLED for method in self.code.lookup.found_in_any(classes, name)] if classes else []
 
     def classes_of(self, made: ast.Call) -> list[ast.ClassDef]:
         """The classes in sight of which a call may make an object."""
