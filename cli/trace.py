@@ -65,8 +65,9 @@ def run(options: Options) -> int:
             how = f"it was ended by {signal}" if signal is not None else "it ended itself without a word"
             ERR.say(f"graphfix: the program left no report: {how}")
             return _code(done.code) or ERROR
-        _tell(options, done.report if notebook is None else notebook.named(done.report), folder)
-        if from_data(done.report).run.lacks_torch:
+        report = attached.with_signal(done)
+        _tell(options, report if notebook is None else notebook.named(report), folder)
+        if from_data(report).run.lacks_torch:
             say_no_torch(options)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
     return 0 if ended_by_us else _code(done.code)

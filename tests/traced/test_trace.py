@@ -283,3 +283,26 @@ def test_what_an_imported_file_did_is_found(graphfix: Any, tmp_path: Path) -> No
     done, _ = traced(graphfix, tmp_path, HEAD + program)
     text = done.stderr.decode()
     assert "GF310" in text and "(tools.py)" in text and "graphfix apply tools.py --select GF310 --unsafe-fixes" in text
+
+
+ENDED = """
+import os, signal, time
+for step in range(400):
+    loss = net(x).pow(2).mean()
+    net.zero_grad()
+    loss.backward()
+    time.sleep(0.005)
+os.kill(os.getpid(), signal.{name})
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("name", "known"), [("SIGKILL", False), ("SIGABRT", False), ("SIGTERM", True)])
+def test_the_signal_that_ends_a_program_is_named(graphfix: Any, tmp_path: Path, name: str, known: bool) -> None:
+    done, kept = traced(graphfix, tmp_path, HEAD + ENDED.format(name=name))
+    text = " ".join(done.stderr.decode().split())
+    assert f"{name} (" in text and "ended it" in text
+    assert kept["error"]["type"] == name
+    assert ("at least" in text) is not known  # what was done behind the last state that it left, nobody knows
+    assert kept["walk_count"] == 400 if known else 200 < kept["walk_count"] <= 400

@@ -15,6 +15,7 @@ from graphfix.source.reading import read_json
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import marked_environment, own_environment, own_group
 from graphfix.verify.launch import PROBE, REPORT_BYTES, NoTorch
+from graphfix.verify.record import ended_by
 from graphfix.verify.supervision import Limits, kill, supervised
 
 __all__ = ["Attached", "NoTorch", "run"]
@@ -51,6 +52,15 @@ def run(
             process = subprocess.Popen(command, cwd=imports, env=marked_environment() | environment, **own_group())
             late = _wait_in_group(process, seconds)
         return Attached(process.returncode, _read(report), late)
+
+
+def with_signal(done: Attached) -> dict[str, Any]:
+    """The report of a run, with the signal that has ended it, where it could not say so itself."""
+    report = done.report or {}
+    signalled = None if done.late else ended_by(done.code)
+    if signalled is None or report.get("error") is not None:
+        return report
+    return {**report, "error": {"type": signalled.kind, "message": signalled.message, "file": None, "line": None}}
 
 
 def _wait(process: subprocess.Popen[bytes]) -> bool:

@@ -15,7 +15,7 @@ from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Place, Trace
 from graphfix.traced.screen import Meaning
 from graphfix.traced.spelled import WIDTH, line_at, name_of, shortened, size_of, where
 from graphfix.verify import record
-from graphfix.verify.record import Ending
+from graphfix.verify.record import Ending, Run
 
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
@@ -261,7 +261,8 @@ def _figures(trace: Trace) -> str:
     run = trace.run
     if run.torch is None:
         return "the program never imported torch"
-    parts = [f"{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
+    least = "at least " if run.ending is Ending.RUNNING else ""
+    parts = [f"{least}{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
     if run.peak_saved_bytes:
         parts.append(f"{size_of(run.peak_saved_bytes)} of saved tensors at most")
     return ", ".join(parts)
@@ -276,10 +277,20 @@ def _verdict(trace: Trace) -> str:
         return f"it failed{what}" + (f": {UNWATCHED}" if elsewhere else ", which is not a graph error that graphfix explains")
     if run.ending is Ending.LATE:
         return "nothing wrong until the time limit"
+    if run.ending is Ending.RUNNING:
+        return f"{_signal(run)} ended it, and this is what was seen {run.seconds:.1f} seconds after its start: nothing wrong so far"
+    if run.ending is Ending.TERMINATED:
+        return f"nothing wrong until {_signal(run)} ended it"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
-        ended = {Ending.RUNNING: "was killed", Ending.TERMINATED: "was ended"}.get(run.ending, f"was {run.ending.value}")
-        return f"nothing wrong until it {ended}"
+        return f"nothing wrong until it was {run.ending.value}"
     return "nothing wrong" if run.walk_count or run.torch is None else f"it never called backward() itself: {UNWATCHED}"
+
+
+def _signal(run: Run) -> str:
+    """What has ended a run that could not say so itself."""
+    if run.failure is None:
+        return "a signal"
+    return f"{run.failure.kind} ({run.failure.message})" if run.failure.message else run.failure.kind
 
 
 def files_of(trace: Trace) -> list[Path]:

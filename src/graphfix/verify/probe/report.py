@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .start import Request
     from .watch import Watch
 
-SECONDS = 5.0  # between two states of a run that goes on
+# between two states of a run that goes on: as soon as that takes no more than a hundredth of its time, and at the latest
+SOONEST, SECONDS, SHARE = 0.2, 5.0, 100
 MESSAGE = 2000  # characters
 WARNINGS = 200
 HERE = str(Path(__file__).parent)
@@ -45,6 +46,7 @@ class Report:
         self._files = set() if request.module else {os.path.realpath(request.script)}
         self._home = os.path.abspath("." if request.module else os.path.dirname(request.script)) + os.sep
         self._started = self._written = time.perf_counter()
+        self._pause = SOONEST
 
     def watch_over_the_process(self, user_part: Callable[[types.TracebackType | None], types.TracebackType | None]) -> None:
         """Registered before the script can register anything, so that the last word comes last.
@@ -101,7 +103,7 @@ class Report:
 
     def now_and_then(self) -> None:
         """A run may be killed without a word: leave a recent state."""
-        if time.perf_counter() - self._written > SECONDS:
+        if time.perf_counter() - self._written > self._pause:
             self.write()
 
     def at_exit(self) -> None:
@@ -123,14 +125,16 @@ class Report:
         """Write the state so far; a forked worker of the script has nothing to tell."""
         if os.getpid() != self._owner:
             return
-        self._written = time.perf_counter()
+        began = time.perf_counter()
         partial = f"{self.request.report}.{self._owner}.part"
         try:
             with open(partial, "w", encoding="utf-8") as file:
                 json.dump(self.data(), file)
             os.replace(partial, self.request.report)
         except FileNotFoundError:
-            return  # whoever asked for it was ended, and its folder is gone
+            pass  # whoever asked for it was ended, and its folder is gone
+        self._written = time.perf_counter()
+        self._pause = min(max(SHARE * (self._written - began), SOONEST), SECONDS)
 
     def _loaded(self) -> list[str]:
         """The files of the user's own code that ran: the script, and what it imported."""
