@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.model import Applicability
-from graphfix.run.engine import findings_of
+from graphfix.run.engine import analyse, findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -408,3 +408,43 @@ def test_what_also_runs_in_a_loop_is_not_optional() -> None:
     for after, optional in ((score, True), (score + "for x, y in loader:\n    print(score(x))\n", False)):
         found = [finding for finding in findings_of(Path("train.py"), ONCE.format(after)) if finding.code == "GF103"]
         assert [finding.optional for finding in found] == [optional]
+
+
+HEADS = {
+    "for row in {}.softmax(1):\n        total += row.mean().item()": "net(xs)",
+    "while {}.mean().item() > 3 and total < 9:\n        total += 1.0": "net(xs)",
+    "with open(str({}.mean().item())) as file:\n        total += 1.0": "net(xs)",
+}
+BELOW = """
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def evaluate(xs):
+    total = 0.0
+    {}
+    return total
+for _ in range(3):
+    loss = net(torch.randn(2, 3)).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(evaluate(torch.randn(2, 3)))
+"""
+
+
+@pytest.mark.parametrize(("statement", "call"), HEADS.items())
+def test_the_call_that_records_is_named_and_not_the_statement_that_it_begins(statement: str, call: str) -> None:
+    program = BELOW.format(statement.format(call))
+    findings = [each for each in analyse(Path("page.py"), program).findings if each.code == "GF103"]
+    assert {program.encode()[each.story[0].span.start : each.story[0].span.end].decode() for each in findings} == {call}
+
+
+FAR = BELOW.replace("net = nn.Linear(3, 3)\n", "def build():\n    made = nn.Linear(3, 3)\n    made.eval()\n    return made\nnet = build()\n")
+
+
+def test_evaluation_mode_is_told_where_it_is_of_the_evaluation() -> None:
+    loop = "{}for x in xs:\n        total += net(x).mean().item()"
+    for mode, program in (("", FAR), ("net.eval()\n    ", BELOW)):
+        (finding,) = (each for each in analyse(Path("page.py"), program.format(loop.format(mode))).findings if each.code == "GF103")
+        assert any("eval() does not" in each.message for each in finding.story) is bool(mode)

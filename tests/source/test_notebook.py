@@ -163,7 +163,7 @@ def test_commands_are_neither_moved_nor_parted_from_their_code() -> None:
 
 
 def test_cells_that_are_read_in_other_words_stay_as_they_are() -> None:
-    assert applied(["aa", "print 'bb'"], (Replace, "bb", "cc")) == "it would change a cell that only Python 2 reads"
+    assert applied(["aa", "print 'bb'"], (Replace, "bb", "cc")) == "it would change a cell that today's Python cannot read"
     assert applied(["aa", "bb = 1\n<CODE>"], (Replace, "bb", "cc")) == "it would change a cell that does not parse"
     assert applied(["aa", "print 'bb'"], (Replace, "aa", "cc")) == ["cc", "print 'bb'"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node
+from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Unknown, Value, leaves_in
 from graphfix.model import OUTSIDE, Decorate, Fix, Label, NoFix, Operation, Wrap
@@ -82,9 +83,27 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
-    yield evidence.label(held.first, "this records a graph that no backward() uses")
+    passes = [node for node, statement in held.forwards if statement is held.first]
+    yield evidence.label(recording_part(held.first, passes), "this records a graph that no backward() uses")
     if held.evaluates:
-        yield from evaluation_mode(evidence, [node for node, statement in held.forwards if statement is held.first])
+        calls = {
+            frame for node in passes for depth, (frame, _) in enumerate(node.trace) if depth >= held.depth_in(node.trace)
+        }  # fmt: skip
+        yield from evaluation_mode(evidence, passes, calls)
+
+
+def recording_part(statement: ast.stmt, passes: Sequence[Node]) -> ast.AST:
+    """What of a statement records: of one with a body what it begins with, and in that the call of the module, if it stands there."""
+    match statement:
+        case ast.For() | ast.AsyncFor():
+            head: ast.expr = statement.iter
+        case ast.While() | ast.If():
+            head = statement.test
+        case ast.With() | ast.AsyncWith():
+            head = statement.items[0].context_expr
+        case _:
+            return statement
+    return next((node.site for node in passes if any(part is node.site for part in subtree(head))), head)
 
 
 def doubted_at(evidence: Evidence, held: Region) -> Iterator[Label]:
@@ -98,10 +117,17 @@ def doubt_of(held: Region) -> str:
     return held.doubt.reason if held.doubt is not None else ""
 
 
-def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
-    """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
+def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = (), calls: Container[Frame] | None = None) -> Iterator[Label]:
+    """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known.
+
+    `calls`: only in one of them, as what happens elsewhere explains nothing of what is seen here.
+    """
     runs = {
-        run: [event for event in run.recording.modes if event.training is False and evidence.program.holds(event.site)]
+        run: [
+            event
+            for event in run.recording.modes
+            if event.training is False and evidence.program.holds(event.site) and (calls is None or event.trace and event.trace[-1][0] in calls)
+        ]
         for run in evidence.tape.runs
     }
     own = (last_before(events, run, passes) for run, events in runs.items() if events and passes)

@@ -140,7 +140,7 @@ def _code(number: int, source: str) -> Iterator[Code]:
             made = ""
         if not made:
             raise
-        yield Code(number, source, made, "it would change a cell that only Python 2 reads")
+        yield Code(number, source, made, "it would change a cell that today's Python cannot read")
         return
     if made or not source:
         yield Code(number, source, made)

@@ -97,16 +97,16 @@ class OldSource(Source):
         data = self.encode(text)
         written = data[len(BOM) if self.bom else 0 :].decode(self.encoding)
         if modernised(written) != text:
-            raise Torn("a fix would change what only Python 2 reads")
+            raise Torn("a fix would change what today's Python cannot read")
         return replace(self, text=text, data=data, written=written)
 
     def confined(self, text: str, findings: list[Finding]) -> list[Finding]:
-        """The findings in `text`, without the fixes that would change a line that only Python 2 reads."""
+        """The findings in `text`, without the fixes that would change a line that Python has not been able to read since 3.0, or since 3.7 (`async`)."""
         old, written = lines_of(self.text), lines_of(self.written)
         other = {line for line, as_written in zip(old, written) if line != as_written}
         lines = lines_of(text)
         index = LineIndex(text)
-        why = "it would change a line that only Python 2 reads"
+        why = "it would change a line that today's Python cannot read"
         return [
             finding.without_fix(why) if finding.fix is not None and _touches(index, lines, other, finding.fix) else finding
             for finding in map(as_written, findings)
