@@ -16,6 +16,7 @@ from graphfix.obligations.identity_sensitivity import is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Open
 from graphfix.obligations.missing_rows import missing_rows
 from graphfix.obligations.obligations import MOST_PLACES, Proof
+from graphfix.obligations.repeats import repeats
 from graphfix.obligations.stays import Stays
 from graphfix.source.homes import file_of
 from graphfix.source.quote import short
@@ -23,6 +24,7 @@ from graphfix.source.quote import short
 MOST_TOLD = 3  # places of one fix
 OUT_OF_SIGHT = "outside the analysed code"
 FURTHER_IN = "run only the code that evaluates under `torch.no_grad()`"
+TWICE = "the edit would run a part of the code twice"
 # what surely is no tensor
 KINDS = {
     ast.Constant: "which is not a tensor",
@@ -38,6 +40,8 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
     A finding that the flow contradicts is none: what it says nobody does is done.
     """
     for finding in findings:
+        if finding.fix is not None and repeats(evidence, finding.fix.operations):
+            finding = finding.without_fix(TWICE)
         proof = proof_for(evidence, finding)
         if finding.fix is None or finding.fix.applicability is Applicability.DISPLAY:
             yield finding

@@ -9,8 +9,9 @@ from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
+from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Value
-from graphfix.model import Append, Ground, NoFix, Operation, Replace
+from graphfix.model import Append, Ground, InsertAfter, NoFix, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.entering import entering
 from graphfix.repair.inside import inside
@@ -51,6 +52,7 @@ def candidates(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     for make in GRAMMAR:
         yield from make(evidence, witness)
     yield from cuts(evidence, witness)
+    yield from cuts_behind(evidence, witness)
     yield from cuts_in_place(evidence, witness)
     for make in LATER:
         yield from make(evidence, witness)
@@ -61,6 +63,19 @@ def cuts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     for expression, value in expressions_of(evidence, witness.old).items():
         doubt = f"the code does not show whether training is to reach what has computed `{short(ast.unparse(expression), 20)}`"
         yield from cut(evidence, expression, value, Ground.FREED, doubt)
+
+
+def cuts_behind(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """The same behind a statement that binds the old graph to one of several names, where no expression is the value of one alone."""
+    program = evidence.program
+    stores = (store for node in witness.old for store in node.stores if isinstance(store, Store) and store.kind is StoreKind.ASSIGNED)
+    for store in {each.target: each for each in stores if program.holds(each.target)}.values():
+        statement, text = program.statement_of(store.target), ast.unparse(store.target)
+        made = detached(store.value, text)
+        if made is not None and isinstance(statement, ast.Assign) and store.target not in statement.targets:
+            doubt = f"the code does not show whether training is to reach what has computed `{short(text, 20)}`"
+            edit = InsertAfter(program.span(statement), f"{text} = {made}")
+            yield Candidate(Effect.CUT, f"detach `{short(text, 30)}`", (edit,), Ground.FREED, doubt)
 
 
 def cuts_in_place(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:

@@ -17,6 +17,7 @@ from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Telling, Unr
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
+from graphfix.obligations.repeats import repeats
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.leaf_write import written_apart
@@ -85,7 +86,7 @@ def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict)
     given = [of_fix(finding.fix)] if finding.fix is not None else proposed(evidence, shown)
     refused = next((each.reason for each in given if isinstance(each, NoFix)), "")
     finding = replace(finding, unfixed=finding.unfixed or refused)
-    argued = [each for each in given if isinstance(each, Candidate)]
+    argued = [each for each in given if isinstance(each, Candidate) and not repeats(evidence, each.operations)]
     own = argued[0] if argued else None
     witness = witness_of(shown)
     known: dict[object, Verdict] = {}
@@ -193,7 +194,8 @@ def all_tried(
     known = {} if known is None else known
     found: dict[object, Candidate] = {}
     for each in every_one:
-        found.setdefault(each.operations, each)
+        if not repeats(evidence, each.operations):
+            found.setdefault(each.operations, each)
     for each in itertools.islice(found.values(), most_tried(evidence)):
         if each.operations not in known:
             known[each.operations] = tried(evidence, each, site, is_left)
