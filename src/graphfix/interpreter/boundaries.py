@@ -127,7 +127,7 @@ def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
 def as_now(value: Value) -> Value:
     """A container as it is now: what it holds later may have another shape."""
     if isinstance(value, Mapping):
-        made = Mapping(dict(value.items), value.default, value.open)
+        made = Mapping(dict(value.items), value.default, value.open, value.kind)
         made.rest = list(value.rest)
         return made
     return value.copied() if isinstance(value, Sequence) else value

@@ -64,14 +64,22 @@ for _kind, _names in (
     models(*_names)(as_container(_kind))
 
 
-@models(
-    "builtins.dict",
-    "collections.OrderedDict",
-    "weakref.WeakKeyDictionary",
-    "weakref.WeakValueDictionary",
-)
-def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Mapping(dict(keywords))
+def as_dictionary(kind: str) -> Callable:
+    def make(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+        return dictionary(m, kind, arguments, keywords, site)
+
+    return make
+
+
+for _kind, _names in (
+    ("dict", ("builtins.dict", "weakref.WeakKeyDictionary", "weakref.WeakValueDictionary")),
+    ("OrderedDict", ("collections.OrderedDict",)),
+):
+    models(*_names)(as_dictionary(_kind))
+
+
+def dictionary(m: Interpreter, kind: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Mapping(dict(keywords), kind=kind)
     made.context = m.context
     if arguments and isinstance(arguments[0], Mapping):
         made.items.update(arguments[0].items)
@@ -90,7 +98,9 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     "collections.Counter",
 )
 def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Constant)) else None)
+    factory = arguments[0] if arguments and not (isinstance(arguments[0], Constant)) else None
+    given = arguments[1] if len(arguments) > 1 else None
+    made = Mapping(dict(given.items) if isinstance(given, Mapping) else {}, factory, kind="defaultdict")
     made.context = m.context
     return made
 

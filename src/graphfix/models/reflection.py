@@ -129,4 +129,6 @@ def type_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
         return arguments[0].cls
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):
         return External(f"builtins.{arguments[0].kind}")
+    if len(arguments) == 1 and isinstance(arguments[0], Mapping):
+        return External(f"{'builtins' if arguments[0].kind == 'dict' else 'collections'}.{arguments[0].kind}")
     return NonTensor(("type", *identities(arguments)), source=arguments[0] if len(arguments) == 1 else None)

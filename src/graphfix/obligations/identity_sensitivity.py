@@ -44,10 +44,8 @@ class Objects:
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may read its graph")
         yield from (Open(template, "reads its graph") for template in self.asking)
+        yield from self.compared(expression)
         itself = self.flow.graph.reach([expression], made=False)
-        yield from (
-            Open(arrival.site, "compares it by identity") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
-        )
         for place, part in self.flow.graph.reach(self.flow.graph.sources(expression), made=False).places if self.moved else ():
             if part is ITSELF and isinstance(place, ast.AST) and place in self.moved:
                 yield Open(place, "is given other memory")
@@ -69,6 +67,11 @@ class Objects:
                     yield Open(use.site, "raises on a tensor that has a graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
+
+    def compared(self, expression: Place) -> Iterator[Open]:
+        """The places that may tell the object itself from another one that holds the same."""
+        arrivals = self.flow.graph.reach([expression], made=False).of(Sink.ASKED)
+        yield from (Open(arrival.site, "compares it by identity") for arrival in arrivals if is_identity(arrival.site))
 
     def saved_flags(self, reach: Reach) -> Iterator[Open]:
         """The places that write a value down with the flag requires_grad, which survives where its graph does not, for code that reads it."""
@@ -135,7 +138,9 @@ def asks_in_text(text: str) -> bool:
 
 
 def is_identity(site: ast.AST) -> bool:
-    """Whether two objects are compared by `is`."""
+    """Whether two objects are compared by `is`, or an object is asked for what identifies it."""
+    if isinstance(site, ast.Call):
+        return tells_apart(site.func)
     return isinstance(site, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in site.ops)
 
 

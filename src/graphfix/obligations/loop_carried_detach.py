@@ -56,6 +56,9 @@ class Left(Inquiry):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
                     yield from Shown(self.evidence, one_number=True).kept(self.graph.reach([place]))
+        else:  # a container that is made anew
+            rebuilt = (place for place in self.bindings(None, loop, target) if isinstance(place, ast.expr))
+            yield from (each for place in rebuilt for each in Objects(self.flow).compared(place))
         if ground is Ground.FREED:
             yield from Recorded(self.evidence).unknown()
         if "." in target:  # which object an attribute belongs to is not followed
@@ -223,11 +226,17 @@ def is_other_key(part: ast.Subscript, key: object) -> bool:
 
 
 def detached_target(text: str) -> str | None:
-    """The variable that statements such as `h = h.detach()` detach; None for other statements."""
+    """The variable that statements such as `h = h.detach()`, or `h = repackage(h)`, detach; None for other statements."""
     for part in subtree(ast.parse(text)):
-        if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
+        if isinstance(part, ast.Assign) and ("detach()" in ast.unparse(part.value) or gives_itself(part)):
             return ast.unparse(part.targets[0])
     return None
+
+
+def gives_itself(assigned: ast.Assign) -> bool:
+    """Whether a variable is bound to what a function of the project makes of it."""
+    value = assigned.value
+    return isinstance(value, ast.Call) and list(map(ast.unparse, value.args)) == list(map(ast.unparse, assigned.targets))
 
 
 def ends_at(site: ast.AST, target: str) -> bool:

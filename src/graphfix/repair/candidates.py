@@ -72,7 +72,7 @@ def cuts_behind(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     for store in {each.target: each for each in stores if program.holds(each.target)}.values():
         statement, text = program.statement_of(store.target), ast.unparse(store.target)
         made = detached(store.value, text)
-        if made is not None and isinstance(statement, ast.Assign) and store.target not in statement.targets:
+        if made not in (None, text) and isinstance(statement, ast.Assign) and store.target not in statement.targets:
             doubt = f"the code does not show whether training is to reach what has computed `{short(text, 20)}`"
             edit = InsertAfter(program.span(statement), f"{text} = {made}")
             yield Candidate(Effect.CUT, f"detach `{short(text, 30)}`", (edit,), Ground.FREED, doubt)

@@ -14,6 +14,7 @@ from graphfix.model import Ground, InsertAfter, InsertBefore, NoFix, Operation
 from graphfix.repair.at_store import detached_at_store
 from graphfix.repair.candidate import Candidate, Effect, reasoned
 from graphfix.repair.fixes import unless
+from graphfix.repair.own_form import own_form
 from graphfix.repair.shapes import detached
 from graphfix.repair.whole_reset import reset_everywhere
 
@@ -40,7 +41,7 @@ def detaching(carrier: str, value: Value) -> str | None:
     """The statement that detaches what the variable `carrier` holds, or the item of a dict alone that has a graph."""
     target = f"{carrier}{only_item(value)}"
     text = detached(item_in(value), target)
-    return f"{target} = {text}" if text is not None else None
+    return f"{target} = {text}" if text not in (None, target) else None
 
 
 def same_shape(one: Value, two: Value) -> bool:
@@ -93,6 +94,9 @@ def at_boundary(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: Se
     seen = held_at(evidence.tape, loop, carrier)
     statements = {detaching(carrier, value) for _, value, _, _ in seen}
     statement = statements.pop() if len(statements) == 1 else None
+    if statement != f"{carrier} = {carrier}.detach()":
+        own = own_form(evidence, loop)
+        statement = f"{carrier} = {own}({carrier})" if own is not None else statement
     if statement is None:
         return NoFix(f"`{carrier}` holds values of different or unknown types")
     freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)

@@ -26,7 +26,7 @@ SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)  # statements
 def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """The start value of what carries the old graph: at the top of the iteration, moved there, or behind the backward pass that uses it up."""
     loop, program = witness.loop, evidence.program
-    if not isinstance(loop, LOOPS) or not program.holds(loop):
+    if not isinstance(loop, LOOPS) or not program.holds(loop) or hands_on(witness):
         return
     top = program.span(loop.body[0])
     for name, start in start_values(evidence, witness, loop):
@@ -40,6 +40,11 @@ def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
         places = {name: program.source(start) for name, start in start_values(evidence, witness, loop)}
         for name, text in {**places, **dict(starts_of_places(witness, loop))}.items():
             yield reset(name, text, InsertAfter(program.span(block[-1]), text))
+
+
+def hands_on(witness: Witness) -> bool:
+    """Whether the iterations hand a state on, of which the forward pass reads the numbers: to start anew would throw it away."""
+    return witness.cause is Cause.CARRIED
 
 
 def set_up(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
@@ -69,7 +74,7 @@ def moved_in(
 def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """What the loop does only in some of its iterations, in each: a container that is emptied now and then holds old graphs until then."""
     loop, program = witness.loop, evidence.program
-    if not isinstance(loop, LOOPS) or not program.holds(loop):
+    if not isinstance(loop, LOOPS) or not program.holds(loop) or hands_on(witness):
         return
     for part in subtree(loop):
         is_simple = isinstance(part, ast.If) and not part.orelse and all(isinstance(each, SIMPLE) for each in part.body)

@@ -1,10 +1,16 @@
-"""An expression for what a place holds, without its graph, by the shape of it: a tensor, a tuple, a named tuple, a dict."""
+"""An expression for what a place holds, without its graph, by the shape of it: a tensor, a tuple, a named tuple, a dict.
+
+What is made anew is of the class that it was: `OrderedDict`, `defaultdict` and named tuples stay what they are.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from graphfix.interpreter.values import NONE, Instance, Mapping, Sequence, Tensor, Unknown, Value
 
 MOST_FIELDS = 4  # of a record that is made anew
+VARIABLES = "stuwxyz"  # of comprehensions in one another
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -16,24 +22,49 @@ def detached(value: Value, text: str) -> str | None:
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
         return detached_sequence(value, text)
     if isinstance(value, Instance) and value.cls.is_tuple():
-        parts = {detached(item, "s") for item in value.attributes.values()}
-        part = parts.pop() if len(parts) == 1 else None
-        return f"type({text})(*({part} for s in {text}))" if part is not None else None
+        return detached_named_tuple(value, text)
     if isinstance(value, Instance) and value.cls.fields and not value.is_module() and len(value.cls.fields) <= MOST_FIELDS:
         fields = {name: detached(value.attributes.get(name, NONE), f"{text}.{name}") for name in value.cls.fields}
-        return f"type({text})({', '.join(f'{name}={part}' for name, part in fields.items())})" if None not in fields.values() else None
+        return (
+            f"type({text})({', '.join(f'{name}={part}' for name, part in fields.items())})"
+            if None not in fields.values()
+            else None
+        )
     if isinstance(value, Mapping) and value.items and not value.rest:
-        if all(isinstance(item, Tensor) for item in value.items.values()):
-            return f"{{k: v.detach() for k, v in {text}.items()}}"
-        return detached_mapping(value, text)
+        made = detached_mapping(value, text)
+        return of_its_kind(value, text, made) if made not in (None, text) else made
     return None
 
 
+def of_its_kind(value: Mapping, text: str, made: str | None) -> str:
+    """A dict as one of the class that `value`, which is written `text`, is of."""
+    if value.kind == "dict":
+        return made
+    factory = f"{text}.default_factory, " if value.kind == "defaultdict" else ""
+    return f"type({text})({factory}{made})"
+
+
+def detached_named_tuple(value: Instance, text: str) -> str | None:
+    """The same for a named tuple: all of its items in the same way, or those that have a graph."""
+    variable = unused(text)
+    common = in_common(value.attributes.values(), variable)
+    if common == variable:
+        return text
+    if common is not None:
+        return f"type({text})(*({common} for {variable} in {text}))"
+    fields = {name: detached(item, f"{text}.{name}") for name, item in value.attributes.items() if has_graph(item)}
+    if not fields or len(fields) > MOST_FIELDS or None in fields.values():
+        return None
+    return f"{text}._replace({', '.join(f'{name}={part}' for name, part in fields.items())})"
+
+
 def detached_mapping(value: Mapping, text: str) -> str | None:
-    """The same for a dict whose values are of several kinds: only those that have a graph are made anew."""
-    if len(value.items) == 1:
-        part = detached(next(iter(value.items.values())), "v")
-        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None else None
+    """The same for a dict as a plain one: all of its values in the same way, or those that have a graph."""
+    common = in_common(value.items.values(), "v")
+    if common == "v":
+        return text
+    if common is not None:
+        return f"{{k: {common} for k, v in {text}.items()}}"
     keys = [key for key, item in value.items.items() if has_graph(item)]
     if not keys or len(keys) > MOST_FIELDS or not all(isinstance(key, str) for key in keys):
         return None
@@ -50,15 +81,25 @@ def has_graph(value: Value) -> bool:
 
 
 def detached_sequence(value: Sequence, text: str) -> str | None:
-    variable = "s" if text != "s" else "t"
-    parts = [detached(item, variable) for item in value.items]
-    if None in parts:
+    variable = unused(text)
+    common = in_common(value.items, variable)
+    if common == variable:
+        return text
+    if common is not None:
+        return f"tuple({common} for {variable} in {text})" if value.kind == "tuple" else f"[{common} for {variable} in {text}]"
+    parts = [detached(item, f"{text}[{index}]") for index, item in enumerate(value.items)]
+    if value.open or None in parts:
         return None
-    if len(set(parts)) == 1:
-        return (
-            f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
-        )
-    if value.open:
-        return None
-    texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
-    return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
+    joined = ", ".join(map(str, parts))
+    return f"({joined})" if value.kind == "tuple" else f"[{joined}]"
+
+
+def in_common(items: Iterable[Value], variable: str) -> str | None:
+    """The one expression for all items of a container, each of which is called `variable`; None where they differ, or are not known."""
+    made = {detached(item, variable) for item in items}
+    return made.pop() if len(made) == 1 else None
+
+
+def unused(text: str) -> str:
+    """A variable for the items of what is written `text`."""
+    return next((each for each in VARIABLES if text.partition(".")[0].partition("[")[0] != each), VARIABLES[-1])

@@ -76,12 +76,13 @@ class Sequence(Value):
 class Mapping(Value):
     """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones.
 
-    `meant`: constant keys that were read, with the unknown ones that are taken to be the same.
+    `kind`: the name of its class. `meant`: constant keys that were read, with the unknown ones that are taken to be the same.
     """
 
-    __slots__ = ("items", "rest", "default", "open", "context", "meant")
+    __slots__ = ("kind", "items", "rest", "default", "open", "context", "meant")
 
-    def __init__(self, items: dict[object, Value], default: Value | None = None, open_: bool = False) -> None:
+    def __init__(self, items: dict[object, Value], default: Value | None = None, open_: bool = False, kind: str = "dict") -> None:
+        self.kind = kind
         self.items = items
         self.rest: list[Value] = []
         self.default = default
@@ -100,7 +101,7 @@ class Mapping(Value):
         return self.members()
 
     def copied(self) -> Mapping:
-        made = Mapping(dict(self.items), self.default, self.open)
+        made = Mapping(dict(self.items), self.default, self.open, self.kind)
         made.meant = dict(self.meant)
         return made
 
