@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Iterable
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.ir.origins import origins
 from graphfix.model import InsertAfter, InsertBefore, Operation, Replace
-from graphfix.source.guard import parses
 from graphfix.source.subtree import subtree
 
 RUNS = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
@@ -23,11 +23,11 @@ def repeats(evidence: Evidence, operations: Iterable[Operation]) -> bool:
 
 def is_repeating(evidence: Evidence, operation: Operation) -> bool:
     if isinstance(operation, Replace):
-        text = f"({operation.text}\n)"
+        tree = parsed(f"({operation.text}\n)")
         old = next((node for node in evidence.program.lying_at(operation.span) if isinstance(node, ast.expr)), None)
-        if old is None or not parses(text):
+        if old is None or tree is None:
             return False
-        before, after = texts_in(old), texts_in(ast.parse(text))
+        before, after = texts_in(old), texts_in(tree)
         doubled = [
             part
             for part in subtree(old)
@@ -38,6 +38,15 @@ def is_repeating(evidence: Evidence, operation: Operation) -> bool:
         # what it binds was found where the code binds it, so that this is the second time
         return any(isinstance(part, RUNS) for target in targets_of(operation.text) for part in subtree(target))
     return False
+
+
+@functools.lru_cache(maxsize=256)
+def parsed(text: str) -> ast.Module | None:
+    """The tree of what an edit says, which many candidates may say; None where it is no Python by itself."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def texts_in(node: ast.AST) -> Counter[str]:
@@ -55,5 +64,6 @@ def runs_code(evidence: Evidence, part: ast.AST) -> bool:
 
 def targets_of(text: str) -> list[ast.expr]:
     """What statements bind."""
-    assigned = (part for part in subtree(ast.parse(text)) if isinstance(part, ast.Assign)) if parses(text) else ()
+    tree = parsed(text)
+    assigned = (part for part in subtree(tree) if isinstance(part, ast.Assign)) if tree is not None else ()
     return [target for part in assigned for target in part.targets]
