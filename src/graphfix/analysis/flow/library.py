@@ -13,6 +13,9 @@ from graphfix.effects.table import facts
 # what the table has rows of beside operations
 GIVES = {"layer": "torch.nn.Module", "distribution": "torch.distributions.Distribution"}
 
+# results that are part of no graph
+PLAIN = ("bool", "number", "none")
+
 
 def lets_go(dotted: str) -> bool:
     """Whether a function of this name neither walks nor keeps what it is given."""
@@ -199,7 +202,7 @@ def gives_no_graph(dotted: str) -> bool:
     if row is not None:
         return row.gives_no_graph
     known = facts(dotted)
-    return known is not None and (known.cuts or known.factory)
+    return known is not None and (known.cuts or known.factory or known.result in PLAIN)
 
 
 def gives_numbers_at(call: ast.Call, dotted: str, key: Hashable) -> bool:

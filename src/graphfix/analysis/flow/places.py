@@ -113,7 +113,7 @@ class Held(NamedTuple):
 
 
 # levels of containers that are told apart
-DEEPEST = 3
+DEEPEST = 4
 ITSELF = None
 Part = Held | None  # None: the value itself
 
