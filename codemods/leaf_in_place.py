@@ -31,8 +31,10 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Never safe: the write may be meant to be a part of the graph. A total of losses that starts with `requires_grad=True` starts without it;
-a view is taken of the detached parameter, which shares its memory; any other write runs under `no_grad`.
+Never safe: the write may be meant to be a part of the graph. A total of losses that starts with `requires_grad=True` starts without it.
+A tensor that was only told to require grad on its way through the network (`embeds.requires_grad_()`, by a hook), or into which something
+with a graph is written, is copied first, so that what is written is trained. A view is taken of the detached parameter, which shares its
+memory; any other write runs under `no_grad`.
 
 ## References
 - https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
@@ -41,6 +43,7 @@ a view is taken of the detached parameter, which shares its memory; any other wr
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
@@ -54,6 +57,8 @@ from graphfix.interpreter.recording import LeafWrite
 from graphfix.model import Finding, NoFix, in_time
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
+
+COPY = "write to a copy of it, which is no leaf: `x = x.clone()`"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -70,16 +75,17 @@ def report(evidence: Evidence, writes: list[LeafWrite]) -> Finding:
         story.append(evidence.label(view, "this is a view of it"))
     refused = [evidence.label(each.site, "this writes to it in place and raises") for each in writes[:3]]
     what = short(program.source(program.statement_of(write.site)), 30)
-    return RULE.finding(
+    finding = RULE.finding(
         evidence,
         f"`{what}` writes to a leaf that requires grad",
         program.span(program.statement_of(write.site)),
         in_time(*story, *refused),
-        NoFix("`torch` is not imported by name in this file"),
+        NoFix("what holds it has no name here that a copy could take, or `torch` is not imported by name"),
         shown=LEAF_IN_PLACE if write.node is None else PART_IN_PLACE if is_one_of_several(node) else VIEW_OF_LEAF,
         subject=explaining([write.site]),
         shown_by=write,
     )
+    return dataclasses.replace(finding, by_hand=COPY) if write.leaf.is_flagged else finding
 
 
 def is_one_of_several(view: Node | None) -> bool:

@@ -124,3 +124,59 @@ def test_whoever_calls_a_function_may_record_nothing() -> None:
     exec(compile(CALLED + "with torch.no_grad():\n    clamped(2)\n", "train.py", "exec"), {})
     assert "GF313" not in {each.code for each in findings_of(Path("train.py"), CALLED)}
     assert "GF313" in {each.code for each in findings_of(Path("train.py"), CALLED + "clamped(2)\n")}
+
+
+EMBEDS = """\
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+torch.manual_seed(0)
+text, vision, block, head = nn.Embedding(10, 4), nn.Linear(6, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+text.requires_grad_(False)
+optimizer = torch.optim.SGD([*vision.parameters(), *block.parameters(), *head.parameters()], lr=0.1)
+before = vision.weight.detach().clone()
+SET_UP
+for step in range(3):
+    ids = torch.randint(0, 10, (2, 5))
+    embeds = text(ids)
+    WRITE
+    loss = head(checkpoint(block, embeds, use_reentrant=True)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+is_trained = not torch.equal(before, vision.weight)
+"""
+HOOK = "text.register_forward_hook(lambda module, args, output: output.requires_grad_(True))"
+# how the result comes to require grad, and what is written to it
+PASSING = {
+    "by a hook": (HOOK, "embeds[:, 0] = vision(torch.randn(2, 6))", True),
+    "by a hook, and twice": (HOOK, "embeds[:, 0] = vision(torch.randn(2, 6))\n    embeds[:, 1] *= 2", True),
+    "by hand": ("", "embeds.requires_grad_()\n    embeds[ids == 3] = vision(torch.randn(6))", True),
+    "by its attribute": ("", "embeds.requires_grad = True\n    embeds += vision(torch.randn(6))", True),
+    "a number": ("", "embeds.requires_grad_()\n    embeds.masked_fill_((ids == 0).unsqueeze(-1), 0.0)", False),
+}
+
+
+@pytest.mark.parametrize(("made", "write", "is_trained"), PASSING.values(), ids=PASSING)
+def test_a_result_that_requires_grad_is_copied_before_it_is_written_to(made: str, write: str, is_trained: bool) -> None:
+    program = EMBEDS.replace("SET_UP", made).replace("WRITE", write)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+        exec(compile(program, "train.py", "exec"), {})
+    (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF313")
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(program, [finding.fix]).text
+    assert repaired.count("    embeds = embeds.clone()\n") == 1 and "no_grad" not in repaired
+    names: dict[str, object] = {}
+    exec(compile(repaired, "train.py", "exec"), names)
+    assert names["is_trained"] is is_trained
+
+
+def test_a_leaf_whose_gradient_is_read_stays_the_leaf() -> None:
+    program = (
+        HEAD
+        + "for step in range(2):\n    y = torch.randn(4)\n    y.requires_grad_()\n    y[0] = 1\n    net(y).sum().backward()\n    print(y.grad)\n"
+    )
+    (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF313")
+    assert finding.fix is not None
+    assert "    with torch.no_grad():\n        y[0] = 1\n" in apply_fixes(program, [finding.fix]).text

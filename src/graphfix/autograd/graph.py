@@ -22,10 +22,11 @@ class Leaf:
     """A parameter, or the group of parameters of one layer, that share a version counter.
 
     `module`: whether it belongs to a module; `is_parameter`: whether it does from the moment on that a module has it as an attribute.
-    `origin`: the leaf of which it is a copy. `frozen_at`: where it was told to need no gradient.
+    `origin`: the leaf of which it is a copy. `frozen_at`: where it was told to need no gradient. `is_flagged`: whether it was a tensor without
+    a graph before it was told to require grad.
     """
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at", "is_flagged")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
@@ -37,6 +38,7 @@ class Leaf:
         self.site = site
         self.origin: Leaf | None = None
         self.frozen_at: ast.AST | None = None
+        self.is_flagged = False
 
     def copied(self) -> Leaf:
         """A new leaf with the same content."""
@@ -44,6 +46,7 @@ class Leaf:
         copy.is_parameter = self.is_parameter
         copy.origin = self.origin or self
         copy.frozen_at = self.frozen_at
+        copy.is_flagged = self.is_flagged
         return copy
 
 

@@ -174,6 +174,7 @@ def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AS
         tensor.leaf.frozen_at = None if wanted else site
     elif wanted and tensor.node is None:
         tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
+        tensor.leaf.is_flagged = True
 
 
 def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, kind: StoreKind) -> None:

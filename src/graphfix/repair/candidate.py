@@ -27,6 +27,7 @@ class Effect(enum.Enum):
     UNRECORDED = "changes a leaf without recording it"
     WHOLE = "asks for the gradient of the whole"
     REGISTER = "makes layers a part of their module"
+    COPY = "writes to a copy"
     UNCUT = "lets the graph go on where it was cut"
     RECOMPUTE = "runs a part of the forward pass again"
 

@@ -40,6 +40,7 @@ IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
 REORDERING = (Effect.MOVE, Effect.INSIDE)
+APART_FROM_LEAVES = (Effect.UNRECORDED, Effect.COPY)  # the program ends at the write today
 JOINING = (Effect.JOIN, Effect.REMOVE)  # has fewer backward passes afterwards, which bring what all of them brought
 
 
@@ -172,7 +173,7 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
     for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return RAISES
-        if one is None or one.site is site and effect in (Effect.REDUCE, Effect.WHOLE) or effect is Effect.UNRECORDED:
+        if one is None or one.site is site and effect in (Effect.REDUCE, Effect.WHOLE) or effect in APART_FROM_LEAVES:
             continue  # none of its passes works, or comes behind the write
         now = len(after.of(two))
         if one in working and not fails(one) and not 0 <= len(before.of(one)) - now <= fewer:

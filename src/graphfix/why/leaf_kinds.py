@@ -17,17 +17,18 @@ LEAF_IN_PLACE = Kind(
     ),
     ("GF313", "GF204", "GF205", "GF401", "GF101"),
     """\
-A parameter, or another tensor made with `requires_grad=True`, was changed in
-place while PyTorch records.""",
+A parameter, or another tensor that was made or told to require grad, was changed
+in place while PyTorch records.""",
     """\
-A leaf is a tensor that you made with `requires_grad=True`, such as a parameter.
-Its gradient belongs to its present content, so that content must not change
-within a recorded computation. An update by hand (`w -= lr * w.grad`), an initial
-value (`w[0] = 1`, which writes to a view of `w`) and a total that starts with
-`requires_grad=True` all do that.""",
+A leaf is a tensor that you made with `requires_grad=True`, such as a parameter,
+or told to require grad (`x.requires_grad_()`). Its gradient belongs to its present
+content, so that content must not change within a recorded computation. An update
+by hand (`w -= lr * w.grad`), an initial value (`w[0] = 1`, which writes to a view of
+`w`), a total that starts with `requires_grad=True`, and features that are written
+into the embeddings of a frozen model all do that.""",
     """\
-Change parameters under `torch.no_grad()`. A total of losses starts as `0.0`, or
-as `torch.zeros(())`, without `requires_grad`.""",
+Change parameters under `torch.no_grad()`. Copy any other tensor before you write
+to it: `x = x.clone()`. A total of losses starts without `requires_grad`.""",
     (
         Way(
             "An update or an initial value by hand",
@@ -40,6 +41,15 @@ as `torch.zeros(())`, without `requires_grad`.""",
             ("GF313",),
             "-model.embed.weight[0] = 0\n+with torch.no_grad():\n+    model.embed.weight[0] = 0",
             "Indexing, `view()`, `chunk()` and `t()` give views. Writing to a view writes to the leaf.",
+        ),
+        Way(
+            "A result was told to require grad, and is written to: the embeddings of a frozen model",
+            ("GF313",),
+            " embeds = embedding(ids)\n embeds.requires_grad_()\n-embeds[mask] = image_features\n"
+            "+embeds = embeds.clone()\n+embeds[mask] = image_features",
+            "A hook does so for checkpoints (`enable_input_require_grads()`). The copy is no leaf. `no_grad` or `detach()` would stop what is written"
+            " from training.",
+            libraries=("/transformers/", "/peft/"),
         ),
         Way(
             "A total that is a leaf itself",
