@@ -201,7 +201,7 @@ class Finding:
     `unfixed`: why there is no fix, where that is known. `by_hand`: what to write then, with the names of the code.
     `optional`: old code that works; told only where its code is selected by name or prefix.
     `symptoms`: how it may show itself in a run, the likeliest first. `yields_to`: the findings (code and place) that tell the same
-    fault better: it is shown only where none of them is.
+    fault better: it is shown only where none of them is. `ended_by`: those whose repair, which is applied on request alone, ends it, too.
     """
 
     code: str
@@ -218,6 +218,7 @@ class Finding:
     symptoms: tuple[Symptom, ...] = ()
     yields_to: tuple[tuple[str, Span], ...] = ()
     another: Fix | None = None
+    ended_by: tuple[tuple[str, Span], ...] = ()
 
     @property
     def otherwise(self) -> Finding:

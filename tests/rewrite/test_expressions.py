@@ -160,3 +160,20 @@ def test_edits_are_as_small_as_they_can_be() -> None:
 
 def test_a_refused_fix_has_no_edits() -> None:
     assert edits_of("x = a\n", fix(Append(Span(0, 2), ".item()"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "suffix"),
+    [
+        ("f(x.detach())\n", "x.detach()", ".detach()"),
+        ("y = a[0].item()\n", "a[0].item()", ".item()"),
+        ("y = x.data\n", "x.data", ".data"),
+    ],
+)
+def test_nothing_is_appended_twice(text: str, part: str, suffix: str) -> None:
+    assert refusal(text, Append(at(text, part), suffix)) == f"it ends with `{suffix}` already"
+
+
+def test_what_ends_alike_further_in_is_another_expression() -> None:
+    text = "y = f(x.detach())\n"
+    assert applied(text, Append(at(text, "f(x.detach())"), ".detach()")) == "y = f(x.detach()).detach()\n"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +57,27 @@ def test_nothing_to_fix_is_one_look(rules: Callable[..., Repaired]) -> None:
 def test_fixes_that_make_way_for_others_all_get_their_turn(rules: Callable[..., Repaired]) -> None:
     done = rules("a = one\n", ("one", "two"), ("two", "three"))
     assert (done.text, done.passes, len(done.fixed), done.left) == ("a = three\n", 2, 2, ())
+
+
+def chained(monkeypatch: pytest.MonkeyPatch, text: str, makes_way: bool) -> Repaired:
+    """Repairs `outer` and `inner`, where the repair of the one ends the other."""
+    monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
+
+    def analyse(path: Path, now: str, *how: object, **more: object) -> Analysis:
+        found = {part: finding_of(now, part, f"{part[0]}1") for part in ("outer", "inner") if part in now}
+        if "o1" in now and makes_way:
+            found.clear()
+        if len(found) == 2:
+            found["inner"] = replace(found["inner"], ended_by=((found["outer"].code, found["outer"].span),))
+        return Analysis(tuple(found.values()))
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
+    return repair(Texts(HERE, ()), text, Wanted())
+
+
+def test_what_another_fix_ends_is_asked_again_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chained(monkeypatch, "a = outer + inner\n", makes_way=True).text == "a = o1 + inner\n"
+    assert chained(monkeypatch, "a = outer + inner\n", makes_way=False).text == "a = o1 + i1\n"
 
 
 def test_a_fix_that_breaks_the_syntax_is_left_out_and_named(rules: Callable[..., Repaired]) -> None:

@@ -129,6 +129,15 @@ def test_an_unsafe_repair_takes_no_safe_one_away() -> None:
     }
 
 
+@pytest.mark.parametrize("kept", ["elsewhere.show(x)\n    total += value", "total += value\n    torch.save(out, 'x.pt')"])
+def test_what_an_unsafe_repair_ends_is_not_repaired_as_well(tmp_path: Path, kept: str) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("import elsewhere\n" + TRAINED + EVALUATION.format(kept=kept) + "print(torch.load('x.pt').requires_grad)\n")
+    plain, wholly = (examine(path, Job((tmp_path,), Wanted(unsafe=unsafe), repair=True)) for unsafe in (False, True))
+    assert plain.after is not None and b"value.item()" in plain.after
+    assert wholly.after is not None and b"no_grad" in wholly.after and b"value.item()" not in wholly.after
+
+
 def test_what_is_not_selected_takes_nothing_away(tmp_path: Path) -> None:
     program = TRAINED + EVALUATION.format(kept="total += value")
     assert told(program, "GF101") == [("GF101", "total += value")]

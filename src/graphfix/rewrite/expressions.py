@@ -72,6 +72,8 @@ def append(layout: Layout, operation: Append) -> list[Change]:
     node = layout.expression(operation.span)
     node = node.value if isinstance(node, ast.Starred) else node
     span, piece = _piece(layout, node)
+    if isinstance(node, (ast.Call, ast.Attribute)) and piece.endswith(operation.text.encode()):
+        raise RefusedError(f"it ends with `{operation.text}` already")
     if _lends_its_parentheses(layout, node):
         opening, closing = b"(", operation.text.encode() + b")"
     else:

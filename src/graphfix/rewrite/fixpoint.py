@@ -134,7 +134,10 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
             place = place_of(steps[0].text if steps else text, text, finding)
             if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
                 harmful[finding.fix] = TURNING
-        done = _tried(texts, text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], wanted, harmful)
+        fixes = _asked_first([finding for finding in fixable if finding.fix not in harmful])
+        done = _tried(texts, text, fixes, wanted, harmful)
+        if done.text == text:  # what the others wait for comes to nothing
+            done = _tried(texts, text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], wanted, harmful)
         if done.text == text:
             fixed = tuple(finding for step in steps for finding in step.fixed)
             refused = (*_refused(fixable, done), *((f, harmful[f.fix]) for f in fixable if f.fix in harmful))
@@ -151,6 +154,12 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
         text = done.text
         now = texts.analysed(text, wanted.counts(text))
     raise Circle(_fixed_again(steps))
+
+
+def _asked_first(fixable: Sequence[Finding]) -> list[Fix]:
+    """The fixes of those findings that no other of these fixes ends: whether a finding is still there then is asked in the next pass."""
+    made = {(finding.code, finding.span) for finding in fixable}
+    return [finding.fix for finding in fixable if finding.fix is not None and made.isdisjoint(finding.ended_by)]
 
 
 def place_of(original: str, text: str, finding: Finding) -> Place:

@@ -73,7 +73,10 @@ class Layout:
 
 
 def _moved(finding: Finding, move: Callable[[Span], Span]) -> Finding:
-    return replace(finding, span=move(finding.span), fix=moved(finding.fix, move), another=moved(finding.another, move))
+    ending = tuple((code, move(span)) for code, span in finding.ended_by)
+    return replace(
+        finding, span=move(finding.span), fix=moved(finding.fix, move), another=moved(finding.another, move), ended_by=ending
+    )
 
 
 class Joined:

@@ -72,7 +72,8 @@ def settled(
         for other in better[id(draft)]:
             if id(other) in told and not draft.optional and not _accounts_for(other, draft):
                 told[id(other)] = _naming(told[id(other)], draft)
-    return [plain(told.get(id(each), each), better.get(id(each), ())) for each in found]
+    ending = {id(draft): [other for other in left if other is not draft and _ends_on_request(other, draft)] for draft in left}
+    return [plain(told.get(id(each), each), better.get(id(each), ()), ending.get(id(each), ())) for each in found]
 
 
 def without_contradicted(
@@ -102,6 +103,12 @@ def _mends(other: Draft, draft: Draft) -> bool:
     """Whether the repair of the one does away with the fault of the other, and may be applied where that one's own may be."""
     ends = other.subject.ends
     return ends is not None and other.fix is not None and _rank(other.fix) >= _rank(draft.fix) and ends(draft.subject)
+
+
+def _ends_on_request(other: Draft, draft: Draft) -> bool:
+    """Whether the repair of the one, which is applied on request alone, does away with the fault of the other, whose own is applied."""
+    ends = other.subject.ends
+    return ends is not None and other.fix is not None and _rank(other.fix) < _rank(draft.fix) and ends(draft.subject)
 
 
 def _without_mended(draft: Draft, other: Draft) -> Draft:
@@ -157,7 +164,8 @@ def _holds(one: Label, two: Label) -> bool:
     return one.path == two.path and one.span.start <= two.span.start and two.span.end <= one.span.end
 
 
-def plain(finding: Finding, better: Iterable[Finding] = ()) -> Finding:
+def plain(finding: Finding, better: Iterable[Finding] = (), ending: Iterable[Finding] = ()) -> Finding:
     """The finding alone, without what only the engine reads."""
     values = {each.name: getattr(finding, each.name) for each in fields(Finding)}
-    return Finding(**{**values, "yields_to": tuple((other.code, other.span) for other in better)})
+    noted = {"yields_to": better, "ended_by": ending}
+    return Finding(**{**values, **{name: tuple((each.code, each.span) for each in others) for name, others in noted.items()}})

@@ -23,7 +23,9 @@ def at_home(finding: Finding, main: str) -> Finding:
 
     fixes = [moved(each, seen_from_home) for each in (finding.fix, finding.another)]
     better = tuple((code, seen_from_home(span)) for code, span in finding.yields_to)
-    return replace(finding, span=seen_from_home(finding.span), fix=fixes[0], another=fixes[1], yields_to=better)
+    ending = tuple((code, seen_from_home(span)) for code, span in finding.ended_by)
+    span = seen_from_home(finding.span)
+    return replace(finding, span=span, fix=fixes[0], another=fixes[1], yields_to=better, ended_by=ending)
 
 
 def moved(fix: Fix | None, move: Callable[[Span], Span]) -> Fix | None:
@@ -41,7 +43,7 @@ def told_at_repair(finding: Finding, path: str) -> Finding:
     assert finding.fix is not None
     operations = tuple(placed(each, seen_from_there) for each in finding.fix.operations)
     first = min(span for each in operations for span in spans_of(each) if not span.path)
-    return replace(finding, path=path, span=first, fix=replace(finding.fix, operations=operations), another=None, yields_to=())
+    return replace(finding, path=path, span=first, fix=replace(finding.fix, operations=operations), another=None, yields_to=(), ended_by=())
 
 
 def spans_of(operation: Operation) -> tuple[Span, ...]:
