@@ -15,6 +15,9 @@ from graphfix.analysis.explore import Explorer
 from graphfix.analysis.region import Doubt, Region, told_once
 from graphfix.analysis.region_doubts import BY_KERNEL
 from graphfix.interpreter import interpreter
+from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.model import Applicability
+from graphfix.run.engine import findings_of
 from graphfix.source.document import Document
 
 HEAD = """\
@@ -127,6 +130,18 @@ def test_a_recurrent_layer_is_sure_unless_torch_rounds_it_otherwise(kind: str) -
     head = RECURRENT.format(kind) + HEAD.replace("nn.Linear(3, 3)", "Net()")
     (region,) = regions("fit()\nnet.eval()\n" + LOOP, head)
     assert region.sure is (kind not in BY_KERNEL)
+
+
+def test_a_project_may_allow_that_torch_rounds_otherwise(tmp_path: Path) -> None:
+    program = RECURRENT.format("LSTM") + HEAD.replace("nn.Linear(3, 3)", "Net()") + "fit()\nnet.eval()\n" + LOOP
+    fixes = [
+        next(each.fix for each in findings_of(tmp_path / "train.py", program, (tmp_path,), how) if each.code == "GF103")
+        for how in (NO_CONVENTIONS, Conventions(allows_rounding=True))
+    ]
+    assert [fix and (fix.applicability, fix.doubt) for fix in fixes] == [
+        (Applicability.UNSAFE, "what `LSTM` computes may differ in the last digit where no gradients are recorded"),
+        (Applicability.SAFE, ""),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"])

@@ -34,10 +34,13 @@ def doubt_about(region: Region, tape: Tape, foreign: Container[ast.AST]) -> Doub
     missed = missed_in(region.repaired, tape)
     if missed is not None:
         return Doubt("no simulated run reaches this statement, which may need gradients", missed)
+    by_kernel = BY_KERNEL if not tape.conventions.allows_rounding else ()
     layers = (layer for node, _ in region.forwards for below in history([node]) for layer in below.leaves)
-    fast = next((layer for layer in layers if layer.name.startswith(FAST_PATHS) or layer.name in BY_KERNEL), None)
+    fast = next((layer for layer in layers if layer.name.startswith(FAST_PATHS) or layer.name in by_kernel), None)
     if fast is None:
         return None
+    if fast.name in BY_KERNEL:
+        return Doubt(f"what `{fast.name}` computes may differ in the last digit where no gradients are recorded", fast.site)
     return Doubt(f"`{fast.name}` computes by another formula where no gradients are recorded", fast.site)
 
 

@@ -24,13 +24,14 @@ class Conventions:
     `accumulate`: what a value becomes where it is put away: `detach` always, `item` a number also where readers that are out of
     sight may get it. `rows`: what functions and methods that are out of sight do; an analysis holds them in `effects.project_rows`.
     `witness`: what a traced run has shown of it. `trains_modules`: what a module's forward pass returns goes backward somewhere, as a
-    run that has failed there shows.
+    run that has failed there shows. `allows_rounding`: where torch may only round otherwise, nothing changes.
     """
 
     accumulate: str = "auto"
     rows: tuple[Row, ...] = ()
     witness: Witness | None = None
     trains_modules: bool = False
+    allows_rounding: bool = False
 
     @cached_property
     def walking(self) -> frozenset[str]:

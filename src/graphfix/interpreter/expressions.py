@@ -18,6 +18,7 @@ from graphfix.interpreter.interpreter import Interpreter, Suspend
 from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
+from graphfix.interpreter.refusals import refuse_unbound
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     NONE,
@@ -63,6 +64,7 @@ def name(m: Interpreter, node: ast.Name) -> Value:
     library = m.frame.env.top().variables.get(STAR)
     if isinstance(library, External):
         return versions.of_library(f"{library.name}.{node.id}")
+    refuse_unbound(m, node.id)
     value = Unknown(("name", node.id))
     m.frame.env.top().variables[node.id] = value
     return value

@@ -266,7 +266,8 @@ class Recording:
     walked, `bare`: with what is known of it. `copies`: of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
     or handed on; `unregistered`: what modules keep from optimizers. `given`: what code that is not in sight got hold of; `kept`: what
-    was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the
+    was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `passed`: the
+    last branches of an `if` without `else` that were passed by, with the question that decided it; `tried`: the
     branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to
     need no gradient, and `freezes`: where; `thaws`: whether something unknown was told to need one; `networks`: those of networks whose parameters need one,
     as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
@@ -317,6 +318,7 @@ class Recording:
     updates: list[Update] = field(default_factory=list)
     asked: dict[ast.AST, bool] = field(default_factory=dict)
     covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
+    passed: dict[ast.AST, object] = field(default_factory=dict)
     tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
     recorded: set[ast.AST] = field(default_factory=set)

@@ -131,9 +131,13 @@ def begins_anew(loop: ast.AST | None, counting: ast.stmt, name: str) -> bool:
 
 def run_if(m: Interpreter, s: ast.If) -> None:
     m.recalled = None
+    earlier, m.frame.decided = m.frame.decided, None
     taken = truth(m, s.test, s)
-    recalled = m.recalled
+    recalled, decided = m.recalled, m.frame.decided
+    m.frame.decided = decided if decided is not None else earlier
     m.recording.covered[s, taken] = m.frame.definition
+    if not taken and not s.orelse and decided is not None:
+        m.recording.passed[s] = decided
     if m.tries:
         m.recording.tried.add(s)
     try:

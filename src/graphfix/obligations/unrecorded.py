@@ -40,6 +40,8 @@ BY_MODE = frozenset(
     "svdvals eigvals eigvalsh matrix_norm nuclear_norm cond matrix_rank scaled_dot_product_attention matmul checkpoint "
     "checkpoint_sequential".split()
 )
+ROUNDS = "may differ in the last digit when no gradients are recorded"
+WARNS = frozenset(("checkpoint", "checkpoint_sequential"))  # of these: the others only round otherwise
 # methods of modules that give buffers by other ways than their names
 READS_BUFFERS = frozenset(("get_buffer", "named_buffers", "buffers"))
 # methods by which a container takes something in
@@ -97,10 +99,14 @@ class Unrecorded(Inquiry):
                         yield Open(part, "calls backward() inside", breaks=code in led_to)
                     elif asks_for_recording(self.flow, part):
                         yield Open(part, "checks whether gradients are recorded")
-                    elif computes_otherwise(self.flow, part):
-                        yield Open(part, "computes something else when no gradients are recorded")
+                    elif computes_otherwise(self.flow, part) and not (self.allows_rounding and only_rounds(part)):
+                        yield Open(part, ROUNDS if only_rounds(part) else "computes something else when no gradients are recorded")
                     elif refuses_graphs(self.flow, part) and swallowed(self.flow, part):
                         yield Open(part, "raises only when gradients are recorded")
+
+    @property
+    def allows_rounding(self) -> bool:
+        return self.evidence.tape.conventions.allows_rounding
 
     def taken_elsewhere(self) -> Iterator[Open]:
         """Functions of torch that depend on the mode, where they are no call but a value: it may be called inside."""
@@ -309,6 +315,11 @@ def computes_otherwise(flow: Flow, part: ast.AST) -> bool:
     dotted = flow.code.calls.get(part, "") if isinstance(part, ast.Call) else ""
     name = dotted.rpartition(".")[2] if dotted else name_of(part.func) if isinstance(part, ast.Call) else ""
     return name in BY_MODE or name == "norm" and any(ast.unparse(each) == "'nuc'" for each in arguments(part))  # type: ignore[arg-type]
+
+
+def only_rounds(part: ast.AST) -> bool:
+    """Whether what computes otherwise comes to the same numbers, but for the last digit."""
+    return not isinstance(part, ast.Call) or name_of(part.func) not in WARNS
 
 
 def is_parameter(factor: ast.expr) -> bool:

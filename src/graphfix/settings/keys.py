@@ -51,6 +51,7 @@ KEYS: tuple[Key, ...] = (
         "auto",
         "how a stored loss is cut: .item(), .detach(), or by what its readers need",
     ),
+    Key("allow-rounding", Flag(), False, "take results for the same that may differ in the last digit, as those of LSTM under no_grad"),
     Key(ROWS, Rows(), [], "what functions and methods of libraries do that graphfix does not know", adds=True),
     Key(TENSORS, Names(), [], "deprecated, write rows: functions that return a tensor with the graph of their arguments", adds=True, deprecated=True),
     Key(BACKWARDS, Names(), [], "deprecated, write rows: functions that call backward() on their first argument", adds=True, deprecated=True),

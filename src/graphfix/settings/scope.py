@@ -72,7 +72,7 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
         bool(settings["unsafe-fixes"].value),
         _codes(settings["extend-select"].value),
         never,
-        Conventions(str(settings["accumulate"].value), _rows(settings)),
+        Conventions(str(settings["accumulate"].value), _rows(settings), allows_rounding=bool(settings["allow-rounding"].value)),
     )
 
     def patterns(name: str) -> tuple[Patterns, ...]:
