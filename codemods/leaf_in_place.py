@@ -58,7 +58,7 @@ from graphfix.model import Finding, NoFix, in_time
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
-COPY = "write to a copy of it, which is no leaf: `x = x.clone()`"
+COPY = "write to a copy of it, which is not a leaf: `x = x.clone()`"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

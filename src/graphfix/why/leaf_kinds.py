@@ -47,7 +47,7 @@ to it: `x = x.clone()`. A total of losses starts without `requires_grad`.""",
             ("GF313",),
             " embeds = embedding(ids)\n embeds.requires_grad_()\n-embeds[mask] = image_features\n"
             "+embeds = embeds.clone()\n+embeds[mask] = image_features",
-            "A hook does so for checkpoints (`enable_input_require_grads()`). The copy is no leaf. `no_grad` or `detach()` would stop what is written"
+            "A hook does so for checkpoints (`enable_input_require_grads()`). The copy is not a leaf. `no_grad` or `detach()` would stop what is written"
             " from training.",
             libraries=("/transformers/", "/peft/"),
         ),
