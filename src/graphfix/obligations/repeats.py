@@ -23,11 +23,12 @@ def repeats(evidence: Evidence, operations: Iterable[Operation]) -> bool:
 
 def is_repeating(evidence: Evidence, operation: Operation) -> bool:
     if isinstance(operation, Replace):
-        tree = parsed(f"({operation.text}\n)")
         old = next((node for node in evidence.program.lying_at(operation.span) if isinstance(node, ast.expr)), None)
+        before = texts_in(old) if old is not None else Counter()
+        tree = parsed(f"({operation.text}\n)") if before else None
         if old is None or tree is None:
             return False
-        before, after = texts_in(old), texts_in(tree)
+        after = texts_in(tree)
         doubled = [
             part
             for part in subtree(old)
@@ -64,6 +65,6 @@ def runs_code(evidence: Evidence, part: ast.AST) -> bool:
 
 def targets_of(text: str) -> list[ast.expr]:
     """What statements bind."""
-    tree = parsed(text)
+    tree = parsed(text) if "(" in text.partition("=")[0] else None  # most bind a plain place
     assigned = (part for part in subtree(tree) if isinstance(part, ast.Assign)) if tree is not None else ()
     return [target for part in assigned for target in part.targets]
