@@ -152,3 +152,32 @@ def test_a_hook_keeps_what_is_written_to(hook: str, codes: list[str]) -> None:
 )
 def test_which_names_there_are_tells_nothing_of_what_they_hold(each: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + TRAIN.format(each=each))] == codes
+
+
+READING = """
+import inspect, linecache, pathlib
+text = {text}
+total = 0.0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+print(float(total), len(str(text)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("pathlib.Path(__file__).read_text()", []),
+        ("open(__file__).read()", []),
+        ("inspect.getsource(inspect.currentframe)", []),
+        ("linecache.getline('train.py', 3)", []),
+        ("pathlib.Path(__file__).parent", ["GF101"]),
+        ("open('train.py').closed", ["GF101"]),
+    ],
+)
+def test_a_program_that_reads_its_own_text(text: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + READING.format(text=text))] == codes

@@ -188,7 +188,7 @@ class Meter:
 
 meter = Meter()
 """
-METERED = HEAD + METER + TRAINING.format(kept="meter.update(loss, len(x))") + "print(meter.sum / meter.count, meter.rows)\n"
+METERED = HEAD + METER + TRAINING.format(kept="meter.update(loss, len(x))") + "print(meter.sum / meter.count, len(meter.rows))\n"
 
 
 def test_a_value_that_a_meter_keeps_twice_is_one_finding(tmp_path: Path) -> None:

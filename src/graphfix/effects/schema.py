@@ -48,6 +48,7 @@ class Observes(enum.Enum):
     MESSAGE = "message"  # the same, but for what a message formats as a number
     IDENTITY = "identity"  # which object it is
     VARIABLES = "variables"  # those of other functions
+    SOURCE = "source"  # the text of code
     LIFE = "life"  # who holds it, or when it is freed
 
     __hash__ = object.__hash__

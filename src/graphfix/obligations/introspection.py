@@ -31,6 +31,8 @@ OPERATIONS = frozenset(
 
 # what Python and torch call by these names, so that giving an object another one changes what a program does
 CALLED = frozenset("forward backward __call__ _call_impl zero_grad _forward_hooks _forward_pre_hooks _backward_hooks".split())
+# what gives the text of a file
+OPENS = frozenset(("open", "read_text", "read_bytes"))
 # settings of torch, whatever is written there
 SETTINGS = ("torch.backends", "torch._dynamo", "torch._inductor", "torch.version")
 
@@ -39,6 +41,7 @@ def seen(flow: Flow) -> Iterator[Open]:
     """The first place of each kind in the code in sight."""
     yield from replaced(flow)
     yield from by_its_module(flow)
+    yield from reading_code(flow)
     for document in flow.code.documents.values():
         if document.words & (VARIABLES | OPERATIONS):
             named = [part for part in subtree(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
@@ -52,6 +55,17 @@ def seen(flow: Flow) -> Iterator[Open]:
         row = row_of(dotted)
         if row is not None and row.observes is Observes.VARIABLES or module:
             yield Open(call, "can read the variables of other functions")
+            return
+
+
+def reading_code(flow: Flow) -> Iterator[Open]:
+    """Where a program reads the text of code, which may be its own: `open(__file__)`."""
+    for call, dotted in flow.code.calls.items():
+        row = row_of(dotted) if dotted else None
+        opened = dotted in OPENS or word_of(call.func) in OPENS
+        own = opened and any(isinstance(part, ast.Name) and part.id == "__file__" for part in subtree(call))
+        if own or row is not None and row.observes is Observes.SOURCE:
+            yield Open(call, "reads the text of the program, which this fix changes")
             return
 
 

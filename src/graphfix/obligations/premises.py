@@ -22,7 +22,7 @@ from graphfix.obligations.inquiry import Inquiry, Open
 
 # that of which the mode of recording is not known at once: https://docs.pytorch.org/docs/stable/autograd.html#locally-disabling-gradient-computation
 SWITCHES = frozenset(("no_grad", "inference_mode", "set_grad_enabled"))
-RECORDING = frozenset(("torch.enable_grad", "torch.autograd.enable_grad", "torch.autograd.grad_mode.enable_grad"))
+RECORDING = "enable_grad"
 WITHS = (ast.With, ast.AsyncWith)
 
 
@@ -88,7 +88,7 @@ class Premises(Inquiry):
             above: ast.AST | None = statement
             while above is not None and not isinstance(above, FUNCTIONS):
                 for item in reversed(above.items) if isinstance(above, WITHS) else ():
-                    if self.flow.code.calls.get(item.context_expr) in RECORDING:
+                    if self.flow.code.calls.get(item.context_expr, "").rpartition(".")[2] == RECORDING:
                         return found
                     found.append(item.context_expr)
                 above = self.evidence.program.parent(above) if self.evidence.program.holds(above) else None

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from graphfix.analysis.evidence import Evidence
 from graphfix.ir.origins import origins
 from graphfix.model import InsertAfter, InsertBefore, Operation, Replace
-from graphfix.source.guard import parses
 from graphfix.source.subtree import subtree
 
 RUNS = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.circular import true_of_itself
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import ITSELF, Held, Old, Part, Place, Reach, Use
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
@@ -144,7 +145,7 @@ class Shown(Inquiry):
             return not joins or not (self.may_hold(source.left) or self.may_hold(source.right))
         if isinstance(source, ast.Call):
             return self.gives_no_container(source)
-        return isinstance(source, (ast.Constant, ast.Compare, ast.UnaryOp, ast.JoinedStr))
+        return isinstance(source, (ast.Constant, ast.Compare, ast.UnaryOp, ast.JoinedStr, *FUNCTIONS))
 
     def gives_no_container(self, call: ast.Call) -> bool:
         dotted = self.flow.code.calls.get(call, "")
