@@ -25,6 +25,8 @@ READ = {
     "bytes that are hashed": "print(hashlib.sha1(pickle.dumps(predict())).hexdigest())",
     "bytes of each": "print([len(each) for each in map(pickle.dumps, predict())])",
     "a file in memory": "file = io.BytesIO()\ntorch.save(predict(), file)\nprint(len(file.getvalue()))",
+    "the bytes of a file": "torch.save(predict(), 'rows.pt')\nprint(hashlib.sha1(open('rows.pt', 'rb').read()).hexdigest())",
+    "an archive": "import zipfile\ntorch.save(predict(), 'rows.pt')\nprint(zipfile.ZipFile('rows.pt').namelist())",
     "a pickler": "file = io.BytesIO()\npickle.Pickler(file).dump(predict())\nprint(len(file.getvalue()))",
     "a copy": "print([each.requires_grad for each in pickle.loads(pickle.dumps(predict()))])",
     "leaves that are trained": (

@@ -82,3 +82,30 @@ def test_an_evaluation_whose_report_is_written_as_texts() -> None:
         "print(json.dumps(report, default=str))\n"
     )
     assert safe_titles(program) == []
+
+
+READ_BACK = {
+    "a log into a text": ("log = logging.getLogger('fit')\nlog.addHandler(logging.StreamHandler(io.StringIO()))", "log.info('loss %s', history[-1])"),
+    "a log into a file that is read": (
+        "log = logging.getLogger('fit')\nlog.addHandler(logging.FileHandler('fit.log'))", "log.info('loss %s', history[-1])\n    print(open('fit.log').read())"
+    ),
+    "a file that is read": ("out = open('fit.txt', 'w')", "print(history[-1], file=out)\n    print(open('fit.txt').readlines())"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ_BACK)
+def test_a_text_that_comes_back_is_no_safe_fix(case: str) -> None:
+    setup, each = READ_BACK[case]
+    program = LOG.format(kept=f"history.append(loss)\n    {each}", after="print(len(history))")
+    assert safe_titles(program.replace("history, rows", f"import logging\n{setup}\nhistory, rows")) == []
+
+
+def test_a_log_that_nobody_reads_stands_in_no_way() -> None:
+    program = LOG.format(kept="history.append(loss)\n    logging.info('loss %s', history[-1])", after="print(len(history))")
+    assert [code for code, _ in safe_titles("import logging\n" + program)] == ["GF102"]
+
+
+def test_the_text_of_a_vector_names_its_graph() -> None:
+    kept = "last = net(torch.randn(5, 3))[:, 0]\n    rows.append(last)"
+    assert safe_titles(LOG.format(kept=kept, after="cells = [f'{each}' for each in rows]\nprint(max(map(len, cells)))")) == []
+    assert [code for code, _ in safe_titles(LOG.format(kept=kept, after="print([len(each) for each in rows])"))] == ["GF102"]

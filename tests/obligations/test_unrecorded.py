@@ -397,3 +397,45 @@ for x in torch.randn(3, 5, 3):
 def test_a_callback_that_autograd_may_refuse_to_record(written: str, codes: list[str]) -> None:
     """Code that is not analysed may catch what a callback raises; what is written through `data` or by `nn.init` raises nothing."""
     assert [code for code, _ in safe_titles(SAMPLED.replace("{written}", written))] == codes
+
+
+INSIDE = """
+import torch
+from torch import nn
+
+{before}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.widest = nn.Linear(3, 3), 0
+
+    def forward(self, x):
+        hidden = self.body(x).tanh()
+        {inside}
+        return hidden
+
+net = Net()
+net.eval()
+rows = []
+for x in torch.randn(4, 2, 3):
+    rows.append(net(x).sum().item())
+print(rows, net.widest)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "codes"),
+    [
+        ("self.widest = max(self.widest, len(repr(hidden[0])))", []),
+        ("self.widest = len(f'{hidden!r}')", []),
+        ("self.widest = PROBES['recording']()", []),
+        ("hidden = hidden / torch.linalg.norm(self.body.weight, ord=2)", []),
+        ("hidden = hidden / torch.linalg.norm(hidden, dim=1, keepdim=True)", ["GF103"]),
+        ("self.widest = len(f'{hidden.shape}')", ["GF103"]),
+        ("self.widest = torch.get_num_threads()", ["GF103"]),
+    ],
+)
+def test_what_is_called_inside_may_tell_if_it_is_recorded(inside: str, codes: list[str]) -> None:
+    before = "PROBES = {'recording': torch.is_grad_enabled, 'threads': torch.get_num_threads}" if "PROBES" in inside else ""
+    assert [code for code, _ in safe_titles(INSIDE.format(inside=inside, before=before))] == codes

@@ -153,7 +153,8 @@ def test_a_signal_is_told_by_its_name(tmp_path: Path, graphfix: Run, loops: Simp
     assert f"no verdict: the run was killed: {number.name}: ".encode() in done.stderr
     traced = graphfix("trace", "--quiet", "train.py")
     assert traced.returncode == 128 + number
-    assert f"it was ended by {number.name}: ".encode() in traced.stderr
+    # with what was seen until then, if there was time to write that down
+    assert number.name.encode() in traced.stderr and b"ended" in traced.stderr
 
 
 def test_a_report_that_the_script_has_spoiled_is_no_traceback(tmp_path: Path) -> None:

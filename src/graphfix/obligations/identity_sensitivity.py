@@ -85,7 +85,8 @@ class Objects:
     def is_read_back(self) -> bool:
         """Whether the code reads what it has written down, as an object or as bytes in memory."""
         calls = self.flow.code.calls.values()
-        return "io.BytesIO" in calls or any(row.unpickles for row in map(row_of, calls) if row is not None)
+        in_bytes = any(map(reads_bytes, self.flow.code.calls))
+        return in_bytes or any(row.unpickles for row in map(row_of, calls) if row is not None)
 
     @cached_property
     def asking(self) -> list[ast.Constant]:
@@ -122,6 +123,13 @@ class Objects:
             return False
         texts = texts_of(self.flow, function.value)
         return texts is None or any(READS_ATTRIBUTE.search(text) for text in texts)
+
+
+def reads_bytes(call: ast.Call) -> bool:
+    """Whether a call reads the bytes of a file: `open(path, "rb")`, `path.read_bytes()`."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    modes = [each.value for each in arguments(call) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return name == "read_bytes" or name == "open" and any(set(mode) <= set("rb+") and "b" in mode for mode in modes)
 
 
 def rows_used(use: Use) -> tuple[Row, ...]:

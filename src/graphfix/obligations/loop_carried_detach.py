@@ -55,7 +55,7 @@ class Left(Inquiry):
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
-                    yield from Shown(self.evidence, one_number=True).kept(self.graph.reach([place]))
+                    yield from Shown(self.evidence).kept(self.graph.reach([place]))
         else:  # a container that is made anew
             rebuilt = (place for place in self.bindings(None, loop, target) if isinstance(place, ast.expr))
             yield from (each for place in rebuilt for each in Objects(self.flow).compared(place))

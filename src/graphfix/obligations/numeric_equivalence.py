@@ -28,6 +28,11 @@ CUT_TEXT = re.compile(r"%[-#0 +]*\d*\.\d+[sra]")
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
 HALF = frozenset("e f2 float16 half bfloat16 fp16 bf16 torch.HalfTensor torch.cuda.HalfTensor torch.BFloat16Tensor".split())
+# where a log goes, and what holds a text in memory
+HANDLERS = frozenset(("StreamHandler", "basicConfig", "QueueHandler"))
+LOG_FILES = frozenset(("FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"))
+STREAMS = frozenset(("StringIO", "BytesIO", "TextIOWrapper", "SpooledTemporaryFile"))
+READS_TEXT = frozenset(("read", "readline", "readlines", "read_text", "getline", "getlines", "loadtxt", "genfromtxt", "read_csv"))
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
 MORE_PRECISE = frozenset(
     "double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128 numpy".split()
@@ -301,12 +306,14 @@ def is_taken_apart(flow: Flow, text: ast.AST) -> bool:
 
 
 def catches_prints(flow: Flow, site: ast.AST) -> bool:
-    """Whether what is printed comes back to the program, where the text of a tensor says what it is."""
+    """Whether what is printed or logged comes back to the program, where the text of a tensor says what it is."""
     if any({"redirect_stdout", "redirect_stderr"} & document.words for document in flow.code.documents.values()):
         return True
     files = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]
-    calls = (source for file in files for source in flow.graph.sources(file) if isinstance(source, ast.Call))
-    return any(name_of(call.func) in ("StringIO", "BytesIO", "TextIOWrapper") for call in calls)
+    files += [given for call in flow.code.calls if name_of(call.func) in HANDLERS for given in arguments(call)]
+    made = {name_of(source.func) for file in files for source in flow.graph.sources(file) if isinstance(source, ast.Call)}
+    in_files = "open" in made or any(name_of(call.func) in LOG_FILES for call in flow.code.calls)
+    return not made.isdisjoint(STREAMS) or in_files and any(name_of(call.func) in READS_TEXT for call in flow.code.calls)
 
 
 def is_shown(flow: Flow, text: ast.AST) -> bool:

@@ -264,7 +264,7 @@ class Proof(Inquiry):
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
         may_have_dimensions = any(place in self.readers.tensors for place, _ in reach.places)
-        yield from Shown(self.evidence, one_number=not may_have_dimensions).kept(reach)
+        yield from Shown(self.evidence, one_number=self.is_one_number(expression) and not may_have_dimensions).kept(reach)
         freed = self.flow.freed.before(expression)
         for document in self.read_elsewhere(expression):
             if document is None or document.words & ASKING:
@@ -282,6 +282,11 @@ class Proof(Inquiry):
             in_mode = self.graph.reach([expression], without=of_other_mode(self.evidence, expression)).of(Sink.WALKED)
             surely = {arrival.site for arrival in in_mode}
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED and a.site in surely) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
+
+    def is_one_number(self, expression: ast.expr) -> bool:
+        """Whether every run has seen a tensor of one element at an expression."""
+        uses = self.evidence.facts.uses.get(expression, ())
+        return bool(uses) and all(map(self.evidence.facts.is_single, uses))
 
     def no_tensor(self, expression: ast.expr) -> ast.AST | None:
         """What may give something else than a tensor at an expression that is cut; None where nothing does."""

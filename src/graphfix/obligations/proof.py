@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evaluations import UNKNOWN_CALLERS
 from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Severity, Wrap
+from graphfix.models.words import WALKS
 from graphfix.obligations.identity_sensitivity import is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Open
 from graphfix.obligations.missing_rows import missing_rows
@@ -129,6 +131,8 @@ def reason_of(each: Open) -> str:
         return f"{what} comes from code {OUT_OF_SIGHT}, which may call backward() on what is put into it"
     if each.reason == Sink.ASKED.value:
         return f"{what} compares it by identity" if is_identity(each.site) else f"{what} depends on whether it has a graph"
+    if each.reason.startswith(Sink.WALKED.value) and isinstance(each.site, ast.Call) and name_of(each.site.func) in WALKS:
+        return f"{what} may go through this graph{each.reason.removeprefix(Sink.WALKED.value)}"
     kind = next((word for shape, word in KINDS.items() if isinstance(each.site, shape)), "")
     if each.reason == NO_TENSOR and kind:
         return f"the value may come from {what}, {kind}"

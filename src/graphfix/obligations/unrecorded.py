@@ -14,6 +14,7 @@ from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.dataflow.between import arrives
 from graphfix.dataflow.dominance import dominated
 from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes
 from graphfix.effects.table import facts
 from graphfix.ir.instructions import WriteAttribute, WriteItem, WriteName
 from graphfix.model import Decorate, Wrap
@@ -40,6 +41,9 @@ BY_MODE = frozenset(
     "svdvals eigvals eigvalsh matrix_norm nuclear_norm cond matrix_rank scaled_dot_product_attention matmul checkpoint "
     "checkpoint_sequential".split()
 )
+# functions that say whether gradients are recorded
+ASKS = frozenset(("is_grad_enabled", "is_inference_mode_enabled"))
+SPECTRAL = (2, -2, "nuc")  # norms of a matrix by its singular values
 ROUNDS = "may differ in the last digit when no gradients are recorded"
 WARNS = frozenset(("checkpoint", "checkpoint_sequential"))  # of these: the others only round otherwise
 # methods of modules that give buffers by other ways than their names
@@ -82,6 +86,7 @@ class Unrecorded(Inquiry):
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.changes(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
         yield from Shown(self.evidence).graphs(reach)
+        yield from self.told_inside(inside)
         yield from Objects(self.flow).saved_flags(reach)
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
@@ -104,6 +109,20 @@ class Unrecorded(Inquiry):
                     elif refuses_graphs(self.flow, part) and swallowed(self.flow, part):
                         yield Open(part, "raises only when gradients are recorded")
 
+    def told_inside(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """Code that is called inside may make texts of what it computes."""
+        called = dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code is not each)
+        telling = [code for code in called if any(map(self.makes_text, subtree(code)))]
+        made = [part for code in telling for part in subtree(code) if isinstance(part, COMPUTES) and part in self.flow.carrying]
+        if made:
+            yield from Shown(self.evidence).kept(self.graph.reach(made))
+
+    def makes_text(self, part: ast.AST) -> bool:
+        if isinstance(part, ast.JoinedStr):
+            return True
+        row = row_of(self.flow.code.calls.get(part, "")) if isinstance(part, ast.Call) else None
+        return row is not None and row.observes in (Observes.TEXT, Observes.MESSAGE)
+
     @property
     def allows_rounding(self) -> bool:
         return self.evidence.tape.conventions.allows_rounding
@@ -111,13 +130,14 @@ class Unrecorded(Inquiry):
     def taken_elsewhere(self) -> Iterator[Open]:
         """Functions of torch that depend on the mode, where they are no call but a value: it may be called inside."""
         for document in self.flow.code.documents.values():
-            for part in subtree(document.tree) if document.words & BY_MODE else ():
+            for part in subtree(document.tree) if document.words & (BY_MODE | ASKS) else ():
                 above = document.parents.get(part)
                 called = isinstance(above, ast.Call) and above.func is part
-                if called or not isinstance(part, (ast.Name, ast.Attribute)) or word_of(part) not in BY_MODE:
+                if called or not isinstance(part, (ast.Name, ast.Attribute)) or word_of(part) not in BY_MODE | ASKS:
                     continue
                 if self.flow.code.dotted_in(part):
-                    yield Open(part, "may compute something else when no gradients are recorded")
+                    asks = word_of(part) in ASKS
+                    yield Open(part, "checks whether gradients are recorded" if asks else "may compute something else when no gradients are recorded")
 
     def reflected(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What looks a variable up by its name: one of the code inside, or a global one that this sets."""
@@ -314,12 +334,28 @@ def computes_otherwise(flow: Flow, part: ast.AST) -> bool:
         return isinstance(part.op, ast.MatMult) and not is_parameter(part.left) and not is_parameter(part.right)
     dotted = flow.code.calls.get(part, "") if isinstance(part, ast.Call) else ""
     name = dotted.rpartition(".")[2] if dotted else name_of(part.func) if isinstance(part, ast.Call) else ""
+    if dotted == "torch.linalg.norm" and isinstance(part, ast.Call) and is_spectral(part):
+        return True
     return name in BY_MODE or name == "norm" and any(ast.unparse(each) == "'nuc'" for each in arguments(part))  # type: ignore[arg-type]
 
 
 def only_rounds(part: ast.AST) -> bool:
     """Whether what computes otherwise comes to the same numbers, but for the last digit."""
     return not isinstance(part, ast.Call) or name_of(part.func) not in WARNS
+
+
+def is_spectral(norm: ast.Call) -> bool:
+    """Whether `torch.linalg.norm` may take the norm of a matrix by its singular values: by this order, and not along one dimension.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.linalg.norm.html
+    """
+    named = {keyword.arg: keyword.value for keyword in norm.keywords}
+    order = norm.args[1] if len(norm.args) > 1 else named.get("ord")
+    along = norm.args[2] if len(norm.args) > 2 else named.get("dim")
+    if order is None or isinstance(along, ast.Constant) and isinstance(along.value, int):
+        return False
+    value = ast.unparse(order)
+    return not isinstance(order, (ast.Constant, ast.UnaryOp)) or value in map(repr, SPECTRAL)
 
 
 def is_parameter(factor: ast.expr) -> bool:

@@ -28,7 +28,8 @@ def unfollowed(flow: Flow) -> Iterator[Open]:
             break
     for call, dotted in flow.code.calls.items():
         row = row_of(dotted)
-        if row is not None and row.hides or any(is_object_type(keyword) for keyword in call.keywords):
+        objects = dotted.startswith("numpy.") and any(map(names_object, call.args))
+        if row is not None and row.hides or objects or any(is_object_type(keyword) for keyword in call.keywords):
             yield Open(call, "stores values in a way that the analysis does not follow")
             break
     for call, dotted in flow.code.calls.items():
@@ -45,7 +46,7 @@ def in_file(flow: Flow, document: Document) -> Iterator[Open]:
         if named and isinstance(part, (ast.Name, ast.Attribute)) and word(part) in named:
             named = frozenset()
             yield Open(part, "returns stored values in a way that the analysis does not follow")
-        elif isinstance(part, ast.ExceptHandler) and part.name and part.type is not None and word(part.type) == "StopIteration":
+        elif isinstance(part, ast.ExceptHandler) and part.name and part.type is not None and names_stop(part.type):
             yield Open(part, "reads the return value of a generator")
         elif isinstance(part, ast.ClassDef) and any(word(base) in ("list", "deque") for base in part.bases) and sets_items(part):
             yield Open(part, "changes how a list stores its items")
@@ -56,6 +57,12 @@ def in_file(flow: Flow, document: Document) -> Iterator[Open]:
         elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word(part.value) == "__dict__":
             if isinstance(part.value, ast.Attribute) and is_function(flow, part.value.value):
                 yield Open(part, "stores a value as an attribute of a function")
+
+
+def names_stop(kind: ast.expr) -> bool:
+    """Whether a handler takes the end of a generator, which brings what that has returned."""
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(word(each) in ("StopIteration", "StopAsyncIteration") for each in kinds)
 
 
 def sets_items(cls: ast.ClassDef) -> bool:
@@ -75,9 +82,11 @@ def puts_unbound(call: ast.Call) -> bool:
 
 def is_object_type(keyword: ast.keyword) -> bool:
     """Whether an array is one of Python objects, which may be tensors."""
-    return keyword.arg == "dtype" and (
-        word(keyword.value) in ("object", "object_") or ast.unparse(keyword.value) in ("'O'", "'object'")
-    )
+    return keyword.arg == "dtype" and names_object(keyword.value)
+
+
+def names_object(value: ast.expr) -> bool:
+    return word(value) in ("object", "object_") or ast.unparse(value) in ("'O'", "'object'")
 
 
 def is_function(flow: Flow, value: ast.expr) -> bool:

@@ -89,7 +89,7 @@ def swallowed_inside(flow: Flow, node: ast.AST) -> ast.AST | None:
     for each in raising:
         if isinstance(each, Opaque):
             return each.node
-        ended = next(ending_of(flow.paths.ways(node), each, lambda match: catches(match.node)), None)
+        ended = next(ending_of(flow.paths.ways(node), each, lambda match: catches(flow, match.node)), None)
         if ended is not None:
             return flow.paths.statement(flow.paths.parents[ended.node]) if is_part(ended.node) else ended.node
     return None
@@ -112,13 +112,15 @@ def swallowed_around(flow: Flow, function: ast.AST) -> ast.AST | None:
     return None
 
 
-def catches(handler: ast.AST) -> bool:
+def catches(flow: Flow, handler: ast.AST) -> bool:
     """Whether a handler may take an error of torch."""
     if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = [kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds]
-    return not all(name in OTHERS for name in names)
+    # the program may call other errors so: `Full = (MemoryError, RuntimeError)`
+    renamed = any(isinstance(source, (ast.Tuple, ast.BinOp)) for kind in kinds for source in flow.graph.sources(kind))
+    return renamed or not all(name in OTHERS for name in names)
 
 
 @true_of_itself
@@ -179,7 +181,7 @@ def holds_its_yield(flow: Flow, function: ast.AST) -> bool:
     """Whether a generator that is a context may handle what is raised where it yields."""
     ways = flow.paths.through(function)
     yields = [each for each in ways.code.instructions() if isinstance(each, Yield)]
-    return any(True for each in yields for _ in ending_of(ways, each, lambda match: catches(match.node)))
+    return any(True for each in yields for _ in ending_of(ways, each, lambda match: catches(flow, match.node)))
 
 
 def is_awaited(flow: Flow, call: ast.Call) -> bool:
