@@ -18,6 +18,7 @@ from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
+from graphfix.obligations.divisors import Divisors
 from graphfix.obligations.texts import texts_of
 from graphfix.source.subtree import subtree
 
@@ -44,6 +45,10 @@ class Numbers:
     """Asks the flow of one file."""
 
     flow: Flow
+
+    @cached_property
+    def divisors(self) -> Divisors:
+        return Divisors(self.flow)
 
     @cached_property
     def half_precision(self) -> ast.AST | None:
@@ -93,12 +98,6 @@ class Numbers:
             return True
         documents = self.flow.code.documents.values()
         return any(document.words & MORE_PRECISE or any(map(asks_for_float, subtree(document.tree))) for document in documents)
-
-    @cached_property
-    def drained(self) -> set[str]:
-        """The containers that items are taken out of, as they are written."""
-        functions = (call.func for call in self.flow.code.calls)
-        return {ast.dump(each.value) for each in functions if isinstance(each, ast.Attribute) and library.takes_out(each.attr)}
 
     def may_meet_tensor(self, site: ast.AST, place: Place) -> bool:
         """Whether the other operand of arithmetic may be a tensor of its own."""
@@ -155,7 +154,7 @@ class Numbers:
             use.name == "Div"
             and divisor is not place
             and divisor is not None
-            and (self.is_not_zero(divisor, set()) or self.counts(divisor, stored))
+            and (self.divisors.is_not_zero(divisor, set()) or self.divisors.counts(divisor, stored))
         )
 
     def cuts_text(self, use: Use, place: Place, computed: bool) -> bool:
@@ -200,47 +199,6 @@ class Numbers:
         value = float(source.value or 0)
         return abs(value) < LARGEST and struct.unpack("f", struct.pack("f", value))[0] == value
 
-    def is_not_zero(self, divisor: Place, asked: set[Place]) -> bool:
-        """Whether a divisor is surely a number other than zero, or the length of what is not empty where there is a total."""
-        if divisor in asked:
-            return True
-        asked.add(divisor)
-        if isinstance(divisor, ast.Constant):
-            return isinstance(divisor.value, (int, float)) and divisor.value != 0
-        if isinstance(divisor, ast.BinOp):
-            both = self.is_not_zero(divisor.left, asked) and self.is_not_zero(divisor.right, asked)
-            more = isinstance(divisor.op, ast.Add) and (is_positive(divisor.left) or is_positive(divisor.right))
-            return more or both and isinstance(divisor.op, (ast.Mult, ast.Add))
-        if isinstance(divisor, ast.Call) and self.flow.code.calls.get(divisor) == "len":
-            emptied = any(ast.dump(each) in self.drained for each in divisor.args)
-            return not emptied and not any(begins_empty(s) for each in divisor.args for s in self.flow.graph.sources(each))
-        sources = [source for source in self.flow.graph.sources(divisor) if source is not divisor]
-        return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
-
-    def counts(self, divisor: ast.expr, stored: ast.expr) -> bool:
-        """Whether a divisor counts what the total adds up: the loop runs as often, or it grows in the same block, by what
-        is not known to be zero at times."""
-        statement = self.flow.paths.statement(stored)
-        of = ast.dump(divisor.args[0]) if isinstance(divisor, ast.Call) and divisor.args else ""
-        for loop in self.flow.paths.around(statement):
-            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
-                if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
-                    return True  # where it is zero there is no total
-            if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in subtree(loop.iter)):
-                return True  # there is no total where there is nothing to loop over
-        block = self.flow.paths.block_of(statement)
-        if of and any(ast.dump(filled) == of for each in block for filled in filled_by(each)):
-            return True
-        name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
-        for each in block:
-            if isinstance(each, ast.AugAssign) and isinstance(each.op, ast.Add):
-                own = each.target.attr if isinstance(each.target, ast.Attribute) else getattr(each.target, "id", "")
-                asked = isinstance(each.value, ast.Call) and name_of(each.value.func) in ("int", "bool", "sum", "item")
-                if own == name and not asked and not isinstance(each.value, ast.Compare):
-                    return True
-        return False
-
-
 def own_conversions(flow: Flow, site: ast.AST, place: Place) -> list[str]:
     """The conversions that a text made by `%` has for the value at `place`; none where the template is not known."""
     sources = flow.graph.sources(site.left) if isinstance(site, ast.BinOp) else ()
@@ -262,24 +220,6 @@ def asks_for_float(part: ast.AST) -> bool:
 def names_half(part: ast.AST) -> bool:
     """Whether a text names a type of less than 32 bits, as numpy and settings do."""
     return isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.lstrip("<>=") in HALF
-
-
-def begins_empty(source: Place) -> bool:
-    """Whether a container is made without items, or of those that pass a test."""
-    if isinstance(source, (ast.ListComp, ast.SetComp, ast.DictComp)):
-        return any(generator.ifs for generator in source.generators)
-    if isinstance(source, ast.Call):
-        return name_of(source.func) in ("list", "set", "dict", "deque", "defaultdict") and not source.args
-    return (
-        isinstance(source, (ast.List, ast.Set, ast.Tuple)) and not source.elts or isinstance(source, ast.Dict) and not source.keys
-    )
-
-
-def filled_by(statement: ast.stmt) -> Iterator[ast.expr]:
-    """The list that a statement puts an item into."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "add", "appendleft"):
-        yield call.func.value
 
 
 def is_sensitive(name: str, computed: bool) -> bool:
@@ -322,7 +262,3 @@ def is_shown(flow: Flow, text: ast.AST) -> bool:
     while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
         above = flow.paths.parents.get(above)
     return isinstance(above, ast.Call) and library.shows(flow.code.calls.get(above, "") or name_of(above.func))
-
-
-def is_positive(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value > 0
