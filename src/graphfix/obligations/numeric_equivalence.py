@@ -14,12 +14,13 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
-from graphfix.analysis.flow.places import Place, Use
+from graphfix.analysis.flow.places import ITSELF, Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
 from graphfix.obligations.divisors import Divisors
 from graphfix.obligations.texts import texts_of
+from graphfix.obligations.totals import Totals
 from graphfix.source.subtree import subtree
 
 # conversions of `%` that cut a number, or a text: https://docs.python.org/3/library/stdtypes.html#printf-style-string-formatting
@@ -34,9 +35,12 @@ HANDLERS = frozenset(("StreamHandler", "basicConfig", "QueueHandler"))
 LOG_FILES = frozenset(("FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"))
 STREAMS = frozenset(("StringIO", "BytesIO", "TextIOWrapper", "SpooledTemporaryFile"))
 READS_TEXT = frozenset(("read", "readline", "readlines", "read_text", "getline", "getlines", "loadtxt", "genfromtxt", "read_csv"))
-LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
+LESS_PRECISE = frozenset(
+    """half bfloat16 float16 chalf complex32 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2
+    autocast amp bf16 fp16 Accelerator Fabric deepspeed""".split()
+)
 MORE_PRECISE = frozenset(
-    "double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128 numpy".split()
+    "double float64 cdouble complex128 DoubleTensor set_default_dtype set_default_tensor_type from_numpy numpy".split()
 )
 
 
@@ -49,6 +53,10 @@ class Numbers:
     @cached_property
     def divisors(self) -> Divisors:
         return Divisors(self.flow)
+
+    @cached_property
+    def totals(self) -> Totals:
+        return Totals(self.flow)
 
     @cached_property
     def half_precision(self) -> ast.AST | None:
@@ -133,7 +141,7 @@ class Numbers:
             return False  # it takes no tensor
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
-        if self.cuts_text(use, place, computed) or computed and use.how == "text" and is_taken_apart(self.flow, use.site):
+        if self.cuts_text(use, place, computed) or computed and makes_text(use) and is_taken_apart(self.flow, use.site):
             return False
         if use.how == "argument" and use.name == "print":
             return not catches_prints(self.flow, use.site)
@@ -145,7 +153,7 @@ class Numbers:
             and not isinstance(use.site, (ast.BinOp, ast.AugAssign))
         ):
             return use.how != "arithmetic"
-        if use.name == "Sub" and computed or self.more_precise and self.may_meet_tensor(use.site, place):
+        if self.tells_rounding(use, computed) or self.more_precise and self.may_meet_tensor(use.site, place):
             return False  # what is left of two close numbers tells how they were rounded; types are promoted otherwise
         if use.name in ("Add", "Mult"):
             return True
@@ -156,6 +164,12 @@ class Numbers:
             and divisor is not None
             and (self.divisors.is_not_zero(divisor, set()) or self.divisors.counts(divisor, stored))
         )
+
+    def tells_rounding(self, use: Use, computed: bool) -> bool:
+        """Whether arithmetic makes much of the last bits of what was computed, or of the range that it was computed in."""
+        if use.name == "Add":
+            return computed and self.totals.cancels(use.site)
+        return use.name == "Sub" and computed or use.name in ("Mult", "Div") and self.totals.is_running_product(use.site)
 
     def cuts_text(self, use: Use, place: Place, computed: bool) -> bool:
         """Whether a text shows a part of the number, or of its text: `"%d" % x` cuts what comes behind the point."""
@@ -213,8 +227,14 @@ def conversions_in(template: Place) -> list[str]:
 
 
 def asks_for_float(part: ast.AST) -> bool:
-    """Whether Python's `float`, which has 64 bits, is asked for as the type of numbers."""
-    return isinstance(part, ast.keyword) and part.arg == "dtype" and isinstance(part.value, ast.Name) and part.value.id == "float"
+    """Whether Python's `float` or `complex`, of 64 bits each, is asked for as the type of numbers."""
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in ("to", "type"):
+        return any(map(is_float, part.args))
+    return isinstance(part, ast.keyword) and part.arg == "dtype" and is_float(part.value)
+
+
+def is_float(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("float", "complex")
 
 
 def names_half(part: ast.AST) -> bool:
@@ -235,14 +255,24 @@ def spells_out(use: Use) -> bool:
     return use.how == "argument" and use.name in ("str", "repr", "ascii") or use.how == "text" and use.name in ("r", "s", "a")
 
 
+def makes_text(use: Use) -> bool:
+    """Whether digits of a number become a text: by a template, or by `format`."""
+    return use.how == "text" or use.how == "argument" and use.name.rpartition(".")[2] in ("format", "format_map")
+
+
 def is_taken_apart(flow: Flow, text: ast.AST) -> bool:
-    """Whether a part of a text is taken, or looked for, where it is made."""
+    """Whether a part of a text is taken, or looked for, under whatever name; or a whole number is read from it."""
     above = flow.paths.parents.get(text)
     while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
         text, above = above, flow.paths.parents.get(above)
-    if isinstance(above, ast.Attribute):
-        return above.attr not in ("format", "encode", "join", "ljust", "rjust", "center", "upper", "lower")
-    return isinstance(above, ast.Subscript) and above.value is text
+    uses = (use for place, part in flow.graph.reach([text], made=False).places if part is ITSELF for use in flow.graph.uses.get(place, ()))
+    return any(takes_apart(use) for use in uses)
+
+
+def takes_apart(use: Use) -> bool:
+    if use.how == "attribute":
+        return use.name not in ("format", "encode", "join", "ljust", "rjust", "center", "upper", "lower")
+    return use.how in ("subscript", "comparison") or use.how == "argument" and use.name in ("int", "Decimal", "decimal.Decimal")
 
 
 def catches_prints(flow: Flow, site: ast.AST) -> bool:
