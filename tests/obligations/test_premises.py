@@ -52,6 +52,9 @@ GUARD = "guards = {'frozen': torch.no_grad, 'tuned': contextlib.nullcontext}"
 DOUBTED = {
     "layers by an option that may be none": program(before=OPTION.format(0), layers="args.layers"),
     "layers by a setting": program(before=SETTING, layers="settings['layers']"),
+    "layers by the text of a setting": program(before=SETTING, layers="int(settings['layers'])"),
+    "no less than no layers": program(before=SETTING, layers="max(0, settings['layers'])"),
+    "layers by the item of a tensor": program(before="count = torch.tensor(2)", layers="count.item()"),
     "a loop over a setting": program(
         blocks="[nn.Linear(2, 2)]", body="for _ in range(self.guard):\n            level = level + torch.tanh(level)", before=SETTING, guard="settings['times']"
     ),
@@ -65,6 +68,7 @@ DOUBTED = {
 SURE = {
     "layers by a number": program(),
     "layers by an option": program(before=OPTION.format(2), layers="args.layers"),
+    "layers by a number that is made whole": program(layers="int(2)"),
     "layers in a list": program(blocks="[nn.Linear(2, 2), nn.Linear(2, 2)]"),
     "as many times as there is data": program(
         blocks="[nn.Linear(2, 2)]", body="for i in range(x.size(0)):\n            level = level + torch.tanh(level) * x[i]"

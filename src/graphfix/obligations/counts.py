@@ -10,7 +10,7 @@ import ast
 
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.places import Field, Place
-from graphfix.effects.table import facts
+from graphfix.obligations.divisors import SIZES
 from graphfix.obligations.inquiry import Inquiry
 from graphfix.source.spelling import word
 
@@ -68,12 +68,11 @@ class Counts(Inquiry):
         return isinstance(source, Field) and self.is_option(source.name)
 
     def counts_data(self, call: ast.Call) -> bool:
-        """Whether a call gives the size of something: `len(batch)`, `x.size(1)`."""
+        """Whether a call gives the size of something, or a number that is as surely more than zero: `len(batch)`, `x.size(1)`, `int(2)`."""
         name = self.flow.code.calls.get(call, "")
-        if name in ("len", "max", "int", "abs"):
-            return True
-        known = facts(f"torch.Tensor.{word(call.func)}") if not name else None
-        return known is not None and known.result in ("number", "other")
+        if name in ("max", "min", "int", "abs"):
+            return bool(call.args) and all(map(self.is_positive, call.args))
+        return name == "len" or not name and word(call.func) in SIZES
 
     def is_option(self, name: str) -> bool:
         """Whether an attribute of this name is an option of the command line whose default is more than zero."""
