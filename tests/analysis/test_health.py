@@ -33,6 +33,11 @@ def health(text: str) -> Health:
             "total = loss.item()\nprint(total.item())\n",
             "a number would be used as a tensor",
         ),
+        *(
+            (f"loss.{ask}\n", f"loss = loss.detach()\nloss.{ask}\n", "a gradient would be asked for of a tensor that requires none")
+            for ask in ("register_hook(print)", "retain_grad()")
+        ),
+        ("x = net.weight\nx.retain_grad()\n", "x = net.weight.detach().requires_grad_()\nx.retain_grad()\n", ""),
         ("loss.backward()\nprint(loss)\n", "loss.backward()\nprint(loss.item())\n", ""),
         ("loss.backward()\nloss.backward()\n", "loss.backward(retain_graph=True)\nloss.backward()\n", ""),
     ],

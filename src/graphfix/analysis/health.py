@@ -15,10 +15,12 @@ def health_of(tape: Tape) -> Health:
     walks = []
     misused: Counter[object] = Counter()
     empty: set[object] = set()
+    unhooked: set[object] = set()
     for run in tape.runs:
         working = working_walks(run)
         raises = len(working) < len(run.recording.walks)
         walks.append((tuple(count for _, count, further in working if not further), raises))
         empty.update(run.recording.empty)
+        unhooked.update(run.recording.unhooked)
         misused.update({read.site for read in run.recording.misuses if read.kind is ReadKind.AS_TENSOR})
-    return Health(tuple(walks), len(misused), len(empty), tape.truncated)
+    return Health(tuple(walks), len(misused), len(empty), tape.truncated, len(unhooked))

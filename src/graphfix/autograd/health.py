@@ -11,17 +11,23 @@ class Health:
 
     `walks`: for each run, in order, how many nodes each walk gives a gradient that may be used, up to the first walk that raises, and
     whether one raises. `misused`: how many places make of a number what only a tensor can. `empty`: how many walk what has no graph.
+    `unhooked`: how many ask for the gradient of such a tensor.
     """
 
     walks: tuple[tuple[tuple[int, ...], bool], ...]
     misused: int
     empty: int
     truncated: bool
+    unhooked: int = 0
 
     def beside(self, other: Health) -> Health:
         """What both come to together: two programs that share a file."""
         return Health(
-            (*self.walks, *other.walks), self.misused + other.misused, self.empty + other.empty, self.truncated or other.truncated
+            (*self.walks, *other.walks),
+            self.misused + other.misused,
+            self.empty + other.empty,
+            self.truncated or other.truncated,
+            self.unhooked + other.unhooked,
         )
 
     def worse_than(self, before: Health) -> str:
@@ -30,6 +36,8 @@ class Health:
             return "a number would be used as a tensor"
         if self.empty > before.empty:
             return "a backward() would find no graph"
+        if self.unhooked > before.unhooked:
+            return "a gradient would be asked for of a tensor that requires none"
         if self.truncated or before.truncated or len(self.walks) != len(before.walks):
             return ""
         for (now, raises), (then, raised) in zip(self.walks, before.walks):

@@ -174,6 +174,8 @@ def without_computing(m: Interpreter, receiver: Tensor | Unknown, name: str, arg
         return view(made, receiver, "detach")
     if name in ("register_hook", "retain_grad"):
         m.recording.asks.append(m.trace())
+        if isinstance(receiver, Tensor) and receiver.node is None and (receiver.leaf is None or not receiver.leaf.requires_grad):
+            m.recording.unhooked.append(site)  # torch refuses it: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
         return NONE
     if name not in MADE_ANEW:
         return None
