@@ -73,3 +73,62 @@ for step in {over}:
 def test_what_is_read_behind_a_loop_that_may_run_no_iteration(over: str, after: str, safe: bool) -> None:
     text = SETUP + AFTER.format(over=over, after=after)
     assert bool([code for code, _ in safe_titles(text) if code == "GF203"]) is safe
+
+
+COOLED = """
+class Settings:
+    pass
+
+settings, table, data, heat = Settings(), {{"t": 2.0}}, torch.ones(6, 3), 2.0
+settings.t = 2.0
+aside = torch.ones(6, 3)
+
+def cool():
+    settings.t *= 0.5
+
+def cool_all():
+    global heat
+    heat = heat * 0.5
+
+class Layered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.own_layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.own_layer(x)
+
+layered = Layered()
+scaled = net(data) / {read}
+for step in range(3):
+    loss = scaled.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    opt.step()
+    {last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "last", "codes"),
+    [
+        ("settings.t", "settings.t = settings.t * 0.5", []),
+        ("settings.t", "cool()", []),
+        ("settings.t", "setattr(settings, 't', 0.5)", []),
+        ("settings.t", "settings.step = step", ["GF203"]),
+        ("settings.t", "setattr(settings, 'step', step)", ["GF203"]),
+        ("table['t']", "table['t'] *= 0.5", []),
+        ("table['t']", "table.update(t=0.5)", []),
+        ("table['t']", "aside[0] = 0.5", ["GF203"]),
+        ("heat", "cool_all()", []),
+        ("heat", "cool()", ["GF203"]),
+        ("layered(data)", "layered(data)", ["GF203"]),
+        ("2", "data.mul_(0.5)", []),
+        ("2", "aside.mul_(0.5)", ["GF203"]),
+        ("2", "nn.init.zeros_(data)", []),
+        ("2", "print(data.sum(), heat, table)", ["GF203"]),
+    ],
+)
+def test_what_the_loop_changes_of_what_is_read(read: str, last: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + COOLED.format(read=read, last=last))] == codes

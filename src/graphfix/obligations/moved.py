@@ -19,6 +19,7 @@ from graphfix.effects.table import facts, words_with
 from graphfix.ir.instructions import Call, Instruction
 from graphfix.model import Move, Span
 from graphfix.models.words import WALKS
+from graphfix.obligations.changed_inside import ChangedInside
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.recorded import Recorded
@@ -38,6 +39,7 @@ class Moved(Inquiry):
         yield from self.passed(operation)
         yield from Recorded(self.evidence).unknown()
         for loop in self.loops_begun_at(before):
+            yield from ChangedInside(self.evidence).changed(self.statements_at(operation.span), loop.body)
             yield from self.ends_without_backward(loop)
 
     def ends_without_backward(self, loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[Open]:
