@@ -26,9 +26,7 @@ optimizer.step()
 ## Fix safety
 If the second call is a statement of its own and always raises, removing it changes no working run. (It does not raise if all
 operations are custom ones that read no saved tensors.) It is removed if no parameter changes in between, or if its gradient would be
-cleared unused; unsafe where a comment of its own stands at it, as it may be
-meant to count the loss twice. Otherwise the fix adds a second forward pass, which the author may have meant.
-If each iteration of a loop calls `backward()` on the
+cleared unused. Otherwise the fix adds a second forward pass, which the author may have meant. If each iteration of a loop calls `backward()` on the
 same loss, the loss is computed in each iteration: that is safe if its inputs do not change in between and are not random, because a
 working run has one iteration. Moving the computation into a closure that the optimizer calls several times is unsafe:
 the optimizer decides how often it runs.

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.model import Applicability
 from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
@@ -110,36 +109,3 @@ def test_a_call_whose_result_is_taken_stays() -> None:
     program = WRAPPED.format(body="loss.backward()\n        return loss.item()", second="print(stepper.backward(loss))")
     (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF302")
     assert finding.fix is not None and "print" in apply_fixes(program, [finding.fix]).text
-
-
-LINES = """
-import torch
-net = torch.nn.Linear(3, 1)
-opt = torch.optim.SGD(net.parameters(), 0.1)
-for x in torch.ones(3, 4, 3):
-    opt.zero_grad()
-    loss = net(x).pow(2).mean()
-{first}
-{second}
-    opt.step()
-"""
-CALL = "    loss.backward()"
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "applicability"),
-    [
-        (CALL, CALL, Applicability.SAFE),
-        (f"{CALL}  # gradients", f"{CALL}  # gradients", Applicability.SAFE),
-        (f"    # gradients\n{CALL}", f"    # gradients\n{CALL}", Applicability.SAFE),
-        (f"{CALL}  # as all others", f"{CALL}  # it is rare", Applicability.UNSAFE),
-        (CALL, f"    # a heavy batch\n{CALL}", Applicability.UNSAFE),
-        (CALL, f"    print(loss.item())\n{CALL}  # ä: weight of two", Applicability.UNSAFE),
-        (CALL, f"    opt.step()\n    opt.zero_grad()\n{CALL}  # once more\n    opt.zero_grad()", Applicability.SAFE),
-    ],
-)
-def test_a_second_call_with_a_comment_of_its_own_may_be_meant(first: str, second: str, applicability: Applicability) -> None:
-    program = LINES.format(first=first, second=second)
-    (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF302")
-    assert finding.fix is not None and finding.fix.applicability is applicability
-    exec(compile(apply_fixes(program, [finding.fix]).text, "train.py", "exec"), {})

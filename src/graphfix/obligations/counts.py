@@ -7,6 +7,7 @@ may be none.
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.places import Field, Place
@@ -41,7 +42,8 @@ class Counts(Inquiry):
             return None
         dotted = self.flow.code.calls.get(source, "")
         if dotted == "range":
-            return next((bound for bound in source.args[-2:][:1] if not self.is_positive(source.args[min(len(source.args), 2) - 1])), None)
+            bounds = source.args[:2]  # where it begins, if that is said, and where it ends
+            return bounds[-1] if bounds and not self.is_positive(bounds[-1]) else None
         if dotted in HANDS_ON or word(source.func) in LISTS and dotted.startswith("torch."):
             return next((found for each in source.args if (found := self.of(each, depth - 1)) is not None), None)
         return None
@@ -79,7 +81,7 @@ class Counts(Inquiry):
         defaults = [default for option, default in self.options if option == name]
         return bool(defaults) and all(isinstance(each, ast.Constant) and self.is_more_than_zero(each) for each in defaults)
 
-    @property
+    @cached_property
     def options(self) -> list[tuple[str, ast.expr | None]]:
         """The options that the code declares, by the names of their attributes, each with its default."""
         found: list[tuple[str, ast.expr | None]] = []

@@ -47,18 +47,7 @@ class Left(Inquiry):
         if "[" in target:  # a module in a container: who else holds it is not followed by name
             yield Open(anchor, "may leave a graph here that is not freed yet")
             return
-        if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
-            for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
-                other = self.readers.no_tensor(place, operation.text.startswith("if "))
-                if other is not None:
-                    yield Open(other, NO_TENSOR)
-            for place in self.bindings(None, loop, target):
-                if isinstance(place, ast.expr):
-                    yield from Objects(self.flow).told_apart(place)
-                    yield from Shown(self.evidence).kept(self.graph.reach([place]))
-        else:  # a container that is made anew
-            rebuilt = (place for place in self.bindings(None, loop, target) if isinstance(place, ast.expr))
-            yield from (each for place in rebuilt for each in Objects(self.flow).compared(place))
+        yield from self.replaced(operation, anchor, loop, target)
         if ground is Ground.FREED:
             yield from Recorded(self.evidence).unknown()
         if "." in target:  # which object an attribute belongs to is not followed
@@ -80,6 +69,20 @@ class Left(Inquiry):
                 # a run that walked there, and nothing of this, is a witness
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                 yield Open(arrival.site, arrival.sink.value, nobody)
+
+    def replaced(self, operation: InsertBefore | InsertAfter, anchor: ast.stmt, loop: ast.AST | None, target: str) -> Iterator[Open]:
+        """What a variable holds is a tensor, and takes the place of another object, or it is a container that is made anew."""
+        bound = [place for place in self.bindings(None, loop, target) if isinstance(place, ast.expr)]
+        if not re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
+            yield from (each for place in bound for each in Objects(self.flow).compared(place))
+            return
+        for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
+            other = self.readers.no_tensor(place, operation.text.startswith("if "))
+            if other is not None:
+                yield Open(other, NO_TENSOR)
+        for place in bound:
+            yield from Objects(self.flow).told_apart(place)
+            yield from Shown(self.evidence).kept(self.graph.reach([place]))
 
     def looking_up(self, reach: Reach) -> list[ast.Call]:
         """What may read, by its name, a variable to which a value gets: a global one, an attribute, or one of the same function."""

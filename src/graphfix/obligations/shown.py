@@ -65,7 +65,7 @@ class Shown(Inquiry):
             return False
         if use.how == "handed":  # such as `map(str, losses)`: each that it is given becomes a text
             row = row_of(use.name)
-            return row is not None and row.observes is not Observes.NOTHING
+            return row is not None and row.observes in (Observes.TEXT, Observes.MESSAGE)
         if use.how == "text":
             return self.in_text(use, place, part)
         if use.how != "argument" or not isinstance(use.site, ast.Call):

@@ -12,15 +12,11 @@ from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.model import Delete, Ground, InsertBefore, Move, NoFix, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect, reasoned
-from graphfix.repair.fixes import unless
 from graphfix.repair.inside import built_inside
 from graphfix.repair.limits import is_harmless
 from graphfix.source.names import names_in
 from graphfix.source.quote import short
-from graphfix.source.remarks import remarks
 from graphfix.source.subtree import subtree
-
-MEANT = "a comment of its own stands at the second call, which may be meant to add the gradient once more: then the loss has to count twice"
 
 
 def removals(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
@@ -61,8 +57,7 @@ def removal(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
             return NoFix("the second call is part of a larger statement")
         if is_mere_copy(evidence, walk) or is_unused(walk):
             gone = without_walk(evidence, walk, statement)
-            doubt = unless(is_unused(walk) or not has_own_remark(evidence, walk), MEANT)
-            return reasoned(Effect.REMOVE, "remove the second backward()", gone, ground=Ground.RAISES, doubt=doubt)
+            return reasoned(Effect.REMOVE, "remove the second backward()", gone, ground=Ground.RAISES)
         return NoFix("the parameters change in between, so that the second call may be meant for changed ones")
     nodes = external_nodes(walk)
     closure = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
@@ -94,14 +89,6 @@ def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
         and (between is None or all(is_harmless(statement, run) for statement in between))
         for run, event, hit in walk.hits
     )
-
-
-def has_own_remark(evidence: Evidence, walk: SecondBackward) -> bool:
-    """Whether a comment stands at the second call that does not stand at the first: a line that was copied by mistake says nothing new."""
-    program = evidence.program
-    second, first = (program.statement_of(each.site) if program.holds(each.site) else None for each in (walk.walk, walk.freed_by))
-    known = remarks(program.file_of(first), first) if first is not None else set()
-    return second is not None and not remarks(program.file_of(second), second) <= known
 
 
 def is_unused(walk: SecondBackward) -> bool:
