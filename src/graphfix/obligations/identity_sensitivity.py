@@ -13,7 +13,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.effects.methods import observes_graph, rows_of_method
+from graphfix.effects.methods import observes_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.obligations.inquiry import Open
@@ -134,10 +134,7 @@ def reads_bytes(call: ast.Call) -> bool:
 
 def rows_used(use: Use) -> tuple[Row, ...]:
     """The rows of the function, or of the methods of this name, that a value is given to."""
-    if use.how not in ("argument", "handed"):
-        return ()
-    row = row_of(use.name)
-    return (row,) if row is not None else rows_of_method(use.name)
+    return library.rows_named(use.name) if use.how in ("argument", "handed") else ()
 
 
 def asks_in_text(text: str) -> bool:

@@ -18,15 +18,13 @@ NO_TENSOR = "may be something other than a tensor"
 class Open:
     """An obligation that is not discharged: the place that could not be excluded, and why it matters.
 
-    `contradicted`: the place undoes the claim of the finding itself. `breaks`: with the fix the place would raise. `premise`: the finding's
-    error itself rests on it.
+    `contradicted`: the place undoes the claim of the finding itself. `breaks`: with the fix the place would raise.
     """
 
     site: ast.AST
     reason: str
     contradicted: bool = False
     breaks: bool = False
-    premise: bool = False
 
 
 @dataclass(frozen=True)

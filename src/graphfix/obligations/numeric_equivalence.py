@@ -18,6 +18,7 @@ from graphfix.analysis.flow.places import ITSELF, Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Row
 from graphfix.obligations.divisors import Divisors
 from graphfix.obligations.texts import texts_of
 from graphfix.obligations.totals import Totals
@@ -30,11 +31,6 @@ CUT_TEXT = re.compile(r"%[-#0 +]*\d*\.\d+[sra]")
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
 HALF = frozenset("e f2 float16 half bfloat16 fp16 bf16 torch.HalfTensor torch.cuda.HalfTensor torch.BFloat16Tensor".split())
-# where a log goes, and what holds a text in memory
-HANDLERS = frozenset(("StreamHandler", "basicConfig", "QueueHandler"))
-LOG_FILES = frozenset(("FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"))
-STREAMS = frozenset(("StringIO", "BytesIO", "TextIOWrapper", "SpooledTemporaryFile"))
-READS_TEXT = frozenset(("read", "readline", "readlines", "read_text", "getline", "getlines", "loadtxt", "genfromtxt", "read_csv"))
 LESS_PRECISE = frozenset(
     """half bfloat16 float16 chalf complex32 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2
     autocast amp bf16 fp16 Accelerator Fabric deepspeed""".split()
@@ -279,11 +275,20 @@ def catches_prints(flow: Flow, site: ast.AST) -> bool:
     """Whether what is printed or logged comes back to the program, where the text of a tensor says what it is."""
     if any({"redirect_stdout", "redirect_stderr"} & document.words for document in flow.code.documents.values()):
         return True
-    files = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]
-    files += [given for call in flow.code.calls if name_of(call.func) in HANDLERS for given in arguments(call)]
-    made = {name_of(source.func) for file in files for source in flow.graph.sources(file) if isinstance(source, ast.Call)}
-    in_files = "open" in made or any(name_of(call.func) in LOG_FILES for call in flow.code.calls)
-    return not made.isdisjoint(STREAMS) or in_files and any(name_of(call.func) in READS_TEXT for call in flow.code.calls)
+    logs = [call for call, dotted in flow.code.calls.items() if dotted.startswith("logging.")]
+    channels = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]
+    channels += [given for call in logs for given in arguments(call)]
+    made = [source for channel in channels for source in flow.graph.sources(channel) if isinstance(source, ast.Call)]
+    if any(row.reads for call in made for row in rows_called(flow, call)):
+        return True
+    in_files = any(name_of(call.func) == "open" for call in made)
+    in_files |= any(row.writes for call in logs for row in rows_called(flow, call))
+    return in_files and any(row.reads for call in flow.code.calls for row in rows_called(flow, call))
+
+
+def rows_called(flow: Flow, call: ast.Call) -> tuple[Row, ...]:
+    """The rows of the function that is called, or of all methods of its name."""
+    return library.rows_named(flow.code.calls.get(call) or name_of(call.func))
 
 
 def is_shown(flow: Flow, text: ast.AST) -> bool:

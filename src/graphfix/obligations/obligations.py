@@ -44,7 +44,7 @@ from graphfix.obligations.loop_carried_detach import Left, asks_for_graph
 from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.moved import Moved
 from graphfix.obligations.other_mode import of_other_mode
-from graphfix.obligations.premises import Premises
+from graphfix.obligations.premises import premise_of
 from graphfix.obligations.repeated_items import Drawn
 from graphfix.obligations.shown import Shown
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
@@ -95,7 +95,8 @@ class Proof(Inquiry):
             return
         shown = getattr(finding, "shown_by", None)
         if isinstance(shown, SecondBackward) and finding.fix.ground is not Ground.JOINED:
-            yield from Premises(self.evidence).of(shown)
+            premise = premise_of(self.evidence, shown)
+            yield from (premise,) if premise is not None else ()
         yield from self.of_another_library(finding)
         yield from self.waiting(finding)
         yield from self.swallowed(finding)

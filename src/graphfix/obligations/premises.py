@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.backward import Hit
@@ -26,20 +27,26 @@ RECORDING = "enable_grad"
 WITHS = (ast.With, ast.AsyncWith)
 
 
+@asked_once
+def premise_of(evidence: Evidence, shown: SecondBackward) -> Open | None:
+    """The premise on which an error rests; None where a part of the graph that is met freed surely is recorded, and saves something."""
+    return Premises(evidence).of(shown)
+
+
 class Premises(Inquiry):
     """Asks what the freed graph of a second backward pass rests on."""
 
-    def of(self, shown: SecondBackward) -> Iterator[Open]:
-        """The premises of the graph that is met freed; none where a part of it surely is recorded, and saves something."""
-        doubts: dict[Open, None] = {}
+    def of(self, shown: SecondBackward) -> Open | None:
+        """The premise of the graph that is met freed."""
+        first: Open | None = None
         for _, event, hit in shown.hits:
             loops = {entry.loop for each in (event, hit.freed_by) for entry, _ in each.context}
             for node in self.freed_below(hit):
                 found = self.doubt(node, hit, loops)
                 if found is None:
-                    return
-                doubts[found] = None
-        yield from list(doubts)[:1]
+                    return None
+                first = first or found
+        return first
 
     def freed_below(self, hit: Hit) -> Iterator[Node]:
         """The nodes that hold nothing any more of what is met."""
@@ -51,11 +58,11 @@ class Premises(Inquiry):
             if isinstance(entry.loop, (ast.For, ast.AsyncFor)) and entry.loop not in loops:
                 place = self.counts.may_be_none(entry.loop.iter)
                 if place is not None:
-                    return Open(place, "may be zero, and then nothing raises here", premise=True)
+                    return Open(place, "may be zero, and then nothing raises here")
         around = self.withs_around(hit.freed_by.trace)
         for context in self.withs_around(node.trace):
             if context not in around and self.may_switch_off(context):
-                return Open(context, "may turn off the recording of this graph", premise=True)
+                return Open(context, "may turn off the recording of this graph")
         return self.frozen(node)
 
     def frozen(self, node: Node) -> Open | None:
@@ -63,7 +70,7 @@ class Premises(Inquiry):
         leaves = {leaf.site for each in history([node]) for leaf in each.leaves} if self.freezes else set()
         for site, receiver in self.freezes:
             if leaves and all(leaf is not None and receiver in self.reached_from(leaf) for leaf in leaves):
-                return Open(site, "may set requires_grad=False on a parameter that is used here", premise=True)
+                return Open(site, "may set requires_grad=False on a parameter that is used here")
         return None
 
     @cached_property

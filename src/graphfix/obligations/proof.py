@@ -12,7 +12,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Severity, Wrap
+from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Wrap
 from graphfix.models.words import WALKS
 from graphfix.obligations.identity_sensitivity import is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Open
@@ -92,8 +92,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
         repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
     repair = dataclasses.replace(repair, missing_rows=missing_rows(evidence.flow, opened)[:MOST_TOLD])
-    severity = Severity.WARNING if any(each.premise for each in opened) else finding.severity
-    return dataclasses.replace(finding, fix=repair, severity=severity, story=(*finding.story, *new[:MOST_TOLD]))
+    return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
 
 def unrepaired(evidence: Evidence, finding: Finding, broken: Open) -> Finding:

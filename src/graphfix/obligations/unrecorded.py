@@ -321,7 +321,7 @@ def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
     if dotted in ("getattr", "hasattr") and len(part.args) > 1:
         name = part.args[1]
         return name.value in GRADIENT_FLAGS if isinstance(name, ast.Constant) else not is_itself(flow, part.args[0])
-    return dotted.endswith("is_grad_enabled")
+    return dotted.rpartition(".")[2] in ASKS
 
 
 def computes_otherwise(flow: Flow, part: ast.AST) -> bool:

@@ -14,8 +14,9 @@ from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Telling, Unreduced, Unregistered, Unused
-from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
+from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix, Severity
 from graphfix.obligations.merged_backwards import Joined, writes
+from graphfix.obligations.premises import premise_of
 from graphfix.obligations.proof import proven
 from graphfix.obligations.repeats import repeats
 from graphfix.repair.candidate import Candidate, Effect
@@ -59,7 +60,7 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
     `is_left`: whether the evidence of a repaired program still shows the fault.
     """
     if isinstance(finding.shown_by, (SecondBackward, Conflict)):
-        yield from search(evidence, finding, finding.shown_by)
+        yield from (rated(evidence, each, finding.shown_by) for each in search(evidence, finding, finding.shown_by))
         return
     shown = finding.shown_by
     if shown is None:
@@ -79,6 +80,13 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         # that somebody goes backward through what is cut says nothing against the finding: the copy raises all the same
         unproven = replace(best.candidate, doubt=IN_USE)
         yield from list(borne_out(evidence, finding, best.candidate)) or [repaired(finding, unproven)]
+
+
+def rated(evidence: Evidence, finding: Finding, shown: SecondBackward | Conflict) -> Finding:
+    """The finding as a warning where its error rests on what the code does not show, whatever becomes of its repair."""
+    if isinstance(shown, SecondBackward) and finding.severity is Severity.ERROR and premise_of(evidence, shown) is not None:
+        return replace(finding, severity=Severity.WARNING)
+    return finding
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

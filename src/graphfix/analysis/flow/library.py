@@ -123,6 +123,10 @@ def is_method(name: str) -> bool:
     return bool(rows_of_method(name))
 
 
+def rows_named(name: str) -> tuple[Row, ...]:
+    """The rows of the function of this name, or of all methods of it."""
+    row = row_of(name)
+    return (row,) if row is not None else rows_of_method(name)
 
 
 def rows_at(call: ast.Call) -> tuple[Row, ...]:
@@ -191,8 +195,7 @@ def class_given(dotted: str) -> str:
 
 def shows(name: str) -> bool:
     """Whether a function, or each method, of this name only writes the text of what it is given."""
-    row = row_of(name)
-    rows = rows_of_method(name) if row is None else (row,)
+    rows = rows_named(name)
     return bool(rows) and all(each.shows for each in rows)
 
 
