@@ -47,6 +47,7 @@ class Observes(enum.Enum):
     TEXT = "text"  # its text, which names a graph
     MESSAGE = "message"  # the same, but for what a message formats as a number
     IDENTITY = "identity"  # which object it is
+    ADDRESS = "address"  # where it lies, as a number
     VARIABLES = "variables"  # those of other functions
     SOURCE = "source"  # the text of code
     LIFE = "life"  # who holds it, or when it is freed

@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+from graphfix.interpreter.identity import is_one_address, is_one_object
 from graphfix.interpreter.interning import Key, interned, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import (
@@ -73,6 +74,9 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if goes_on is not None:
         return Constant(goes_on)
     if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        same = (is_one_object if isinstance(op, (ast.Is, ast.IsNot)) else is_one_address)(left, right)
+        if same is not None:
+            return Constant(same is isinstance(op, (ast.Is, ast.Eq)))
         key: object = ("==", first, second)
         return NonTensor(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
     if isinstance(op, (ast.In, ast.NotIn)):

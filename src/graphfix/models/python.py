@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.effects.rows import row_of
-from graphfix.effects.schema import Returns, Row
+from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.effects.table import facts
 from graphfix.interpreter import versions
 from graphfix.interpreter.interning import kind_of
@@ -17,6 +17,7 @@ from graphfix.interpreter.unknown_calls import hand_on, run_callbacks
 from graphfix.interpreter.values import (
     KEPT,
     NONE,
+    Address,
     BoundMethod,
     Class,
     Constant,
@@ -56,12 +57,14 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     version = versions.parsed(name, arguments)
     if version is not None:
         return version
+    row = row_of(name)
+    if row is not None and row.observes is Observes.ADDRESS and arguments:
+        return Address((name, arguments[0].identity), arguments[0])
     if top == "builtins":
         return NonTensor((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
     network = built_network(m, name, arguments, keywords, site)
     if network is not None:
         return network
-    row = row_of(name)
     made = by_row(m, row, arguments, keywords, site) if row is not None else None
     if made is None:
         made = call_imported(m, name, arguments, keywords, site)

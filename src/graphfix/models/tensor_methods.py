@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes, Returns
 from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of, mentions
 from graphfix.interpreter.interpreter import Interpreter
@@ -16,6 +18,7 @@ from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
     NONE,
+    Address,
     Arguments,
     BoundMethod,
     Class,
@@ -212,6 +215,11 @@ def tensor_like_method(
     if known is None:
         if name.endswith("_"):
             m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
+        row = row_of(f"torch.Tensor.{name}")
+        if row is not None and row.observes is Observes.ADDRESS:
+            return Address(("method", receiver.identity, name), receiver)
+        if row is not None and row.returns is Returns.NUMBER:
+            return NonTensor(("method", receiver.identity, name, *identities(arguments)))
         if isinstance(receiver, Unknown):
             return None
         node = m.record(site, [receiver, *arguments], True, certain=False, callee=("method", name))

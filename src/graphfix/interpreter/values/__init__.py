@@ -21,7 +21,18 @@ from graphfix.interpreter.values.code import (
     SuperProxy,
 )
 from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence, slot_of
-from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, NonTensor, Tensor, Unknown, counter, cut_of
+from graphfix.interpreter.values.data import (
+    MAX_TEXT,
+    NONE,
+    Address,
+    Constant,
+    Counted,
+    NonTensor,
+    Tensor,
+    Unknown,
+    counter,
+    cut_of,
+)
 from graphfix.interpreter.values.graphs import (
     Arguments,
     Keywords,
@@ -39,6 +50,7 @@ from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, P
 from graphfix.interpreter.values.value import Value, is_hashable
 
 __all__ = [
+    "Address",
     "KEPT",
     "given",
     "Arguments",

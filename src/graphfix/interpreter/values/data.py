@@ -95,6 +95,16 @@ class NonTensor(Value):
         return f" {self.key!r:.60}"
 
 
+class Address(NonTensor):
+    """The number that tells where an object lies, as `id(x)` and `x.data_ptr()` give it."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, key: object, of: Value) -> None:
+        super().__init__(key)
+        self.of = of
+
+
 class Unknown(Value):
     """Something unknown: it may be a tensor, and `node` is then its graph.
 
