@@ -8,22 +8,23 @@ from graphfix.cli.exits import OK
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.report.escape import escaped
-from graphfix.run import cache
+from graphfix.run import store
 
 
 def run(options: Options) -> int:
     """Print the folder or the size of the cache, or take it away."""
+    folder = store.folder()
     with quiet_pipe():
         if options.stock is Stock.DIR:
-            OUT.raw(escaped(str(cache.folder())))
+            OUT.raw(escaped(str(folder)))
         elif options.stock is Stock.SIZE:
-            OUT.say(_told(cache.size()))
+            OUT.say(_told(store.size(folder)))
         else:
-            before = cache.size()
+            before = store.size(folder)
             try:
-                cache.clean()
+                store.clean(folder)
             except OSError as error:
-                session.fail(f"{cache.folder()}: cannot be cleaned: {(error.strerror or str(error)).lower()}")
+                session.fail(f"{folder}: cannot be cleaned: {(error.strerror or str(error)).lower()}")
             OUT.say(f"Freed {_told(before)}")
     return OK
 

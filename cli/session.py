@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphfix.interpreter.witness import Witness
     from graphfix.report.view import View
     from graphfix.run.baseline import Baseline
+    from graphfix.run.cache import Cache
     from graphfix.settings.resolver import Resolver
 
 
@@ -115,10 +116,22 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         named=frozenset(map(Path, options.places)),
     )
     if not (options.no_cache or options.stdin or job.witness):
-        from graphfix.run.cache import opened
-
-        job = replace(job, cache=opened(roots))
+        job = replace(job, cache=_cache(roots, options.quiet))
     return Session(options, found, job)
+
+
+def _cache(roots: tuple[Path, ...], quiet: bool) -> Cache | None:
+    """What earlier runs have kept; None, with a word, where that is not to be trusted."""
+    from graphfix.report.escape import escaped
+    from graphfix.run.cache import opened
+    from graphfix.run.store import Refused
+
+    try:
+        return opened(roots)
+    except Refused as error:
+        if not quiet:
+            ERR.say(f"graphfix: warning: {escaped(str(error))}: no cache is used (GRAPHFIX_CACHE_DIR names another folder)")
+        return None
 
 
 def warn(settings: Resolver) -> None:

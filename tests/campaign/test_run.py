@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from graphfix.campaign.state import Stage, State
-from graphfix.run import cache
+from graphfix.run import store
 
 from .conftest import Campaign, Run, git
 
@@ -25,7 +25,7 @@ BRANCH = "graphfix/autograd"
 
 def kept() -> set[bytes]:
     """The keys of all that is kept for later commands."""
-    with sqlite3.connect(cache.folder() / cache.NAME) as database:
+    with sqlite3.connect(store.folder() / store.NAME) as database:
         return {key for (key,) in database.execute("SELECT key FROM outcome")}
 
 

@@ -47,6 +47,7 @@ def pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS only_one, i AS begun FROM n WHERE i < 0"
 BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "emptied": (lambda path: path.write_bytes(b""), "is empty"),
     "no database": (lambda path: path.write_bytes(b"not a database\n" * 99), "file is not a database"),
@@ -54,7 +55,20 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "overwritten": (spoil, "malformed"),
     "another database": (other_database, "does not hold the state of a campaign"),
     "rows are gone": (lambda path: change(path, "DELETE FROM campaign"), "does not hold the state of a campaign"),
-    "no such column": (lambda path: change(path, "ALTER TABLE target DROP COLUMN facts"), "no such column"),
+    "no such column": (lambda path: change(path, "ALTER TABLE target DROP COLUMN facts"), "does not hold the state of a campaign"),
+    "a trigger": (
+        lambda path: change(path, "CREATE TRIGGER t AFTER INSERT ON target BEGIN DELETE FROM target; END"),
+        "does not hold the state of a campaign",
+    ),
+    "a view without end": (
+        lambda path: change(path, "DROP TABLE campaign", f"CREATE VIEW campaign AS {ENDLESS}"),
+        "does not hold the state of a campaign",
+    ),
+    "a value without bounds": (
+        lambda path: change(path, "DROP TABLE campaign", "CREATE VIEW campaign AS SELECT 1 AS only_one, zeroblob(900000000) AS begun"),
+        "does not hold the state of a campaign",
+    ),
+    "for all to write": (lambda path: path.chmod(0o666), "may be written by other users"),
     "no such stage": (lambda path: change(path, "UPDATE target SET stage = 'eaten'"), "is damaged: 'eaten' is not a valid Stage"),
     "no JSON": (lambda path: change(path, "UPDATE target SET facts = '{'"), "is damaged"),
     "other JSON": (lambda path: change(path, "UPDATE target SET facts = '[]'"), "is damaged: the facts of one are no object"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import sqlite3
 import subprocess
 import time
@@ -65,3 +67,53 @@ def test_many_at_once_and_one_that_is_killed(
     assert len(one.splitlines()) == 60
     with sqlite3.connect(kept / "findings.sqlite3") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+class Runs:
+    """What makes a file where it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.file),)
+
+
+@pytest.mark.parametrize("words", [["check"], ["diff"], ["apply"]], ids=lambda words: words[0])
+def test_what_came_with_a_tree_is_refused_by_name(
+    words: list[str], tmp_path: Path, graphfix: Run, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHFIX_CACHE_DIR", ".cache")
+    project = tmp_path / "p"
+    (project / ".git").mkdir(parents=True)
+    (project / "a.py").write_text(loops.total)
+    (project / ".cache").mkdir()
+    planted = pickle.dumps(Runs(tmp_path / "ran"))
+    with sqlite3.connect(project / ".cache/findings.sqlite3") as base:
+        base.execute(f"CREATE VIEW outcome AS SELECT x'00' AS key, x'{planted.hex()}' AS made, 1 AS used")
+    before = (project / ".cache/findings.sqlite3").read_bytes()
+    done = graphfix(*words, ".", cwd=project)
+    assert not (tmp_path / "ran").exists()
+    assert (project / ".cache/findings.sqlite3").read_bytes() == before
+    told = done.stderr.decode()
+    assert told.count("warning: .cache lies inside of the project") == 1 and "no cache is used" in told
+    assert "warning" not in graphfix(*words, "--quiet", ".", cwd=project).stderr.decode()
+
+
+def test_what_another_user_may_write_is_refused_by_name(kept: Path, tmp_path: Path, graphfix: Run, loops: SimpleNamespace) -> None:
+    (tmp_path / "p/a.py").write_text(loops.total)
+    first = graphfix("check", ".", cwd=tmp_path / "p")
+    kept.chmod(0o777)
+    second = graphfix("check", ".", cwd=tmp_path / "p")
+    assert second.stdout == first.stdout and second.returncode == 1
+    assert f"{kept} may be written by other users" in second.stderr.decode()
+
+
+def test_rows_that_would_run_code_are_no_findings(kept: Path, tmp_path: Path, graphfix: Run, loops: SimpleNamespace) -> None:
+    (tmp_path / "p/a.py").write_text(loops.total)
+    first = graphfix("check", ".", cwd=tmp_path / "p")
+    with sqlite3.connect(kept / "findings.sqlite3") as base:
+        base.execute("UPDATE outcome SET made = ?", (pickle.dumps(Runs(tmp_path / "ran")),))
+    second = graphfix("check", ".", cwd=tmp_path / "p")
+    assert (second.returncode, second.stdout, second.stderr) == (1, first.stdout, first.stderr)
+    assert not (tmp_path / "ran").exists()

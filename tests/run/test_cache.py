@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import graphfix.run.engine
-from graphfix.run import cache, limits
+from graphfix.run import cache, limits, store
 from graphfix.run.again import forget_files
 from graphfix.run.engine import Analysis, Fault
 from graphfix.run.examine import Job, examine
@@ -132,20 +132,18 @@ def test_other_wishes_are_other_outcomes(project: Path) -> None:
 @pytest.mark.parametrize("broken", [b"", b"no database", b"SQLite format 3\0" + b"x" * 5000])
 def test_a_broken_database_costs_nothing_but_time(project: Path, broken: bytes) -> None:
     first = run(project)
-    for connection in cache._connections.values():
-        connection.close()
-    cache._connections.clear()
-    (project.parent / "kept" / cache.NAME).write_bytes(broken)
+    store.close()
+    (project.parent / "kept" / store.NAME).write_bytes(broken)
     assert [run(project) for _ in range(3)] == [first] * 3
     assert cache.opened((project,)) is not None
-    with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
+    with sqlite3.connect(project.parent / "kept" / store.NAME) as database:
         assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (4,)  # its source, its analysis, which files that tells of, and who imports whom
 
 
-@pytest.mark.parametrize("made", [b"\0\xff", *map(pickle.dumps, (None, ("text", ()), (Analysis(), None), (Analysis(), ("train.py",))))])
+@pytest.mark.parametrize("made", [b"\0\xff", b"null", b'["text",[]]', b'[["Analysis"],null]', b'[["Analysis"],["train.py"]]', pickle.dumps((Analysis(), ()))])
 def test_what_is_kept_but_no_analysis_is_not_used(project: Path, looked: list[Path], made: bytes) -> None:
     run(project)
-    with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
+    with sqlite3.connect(project.parent / "kept" / store.NAME) as database:
         database.execute("UPDATE outcome SET made = ?", (made,))
     assert len(run(project).findings) == 1
     assert len(looked) == 2
@@ -193,10 +191,11 @@ def test_it_stays_within_its_bounds(project: Path, monkeypatch: pytest.MonkeyPat
     assert kept is not None
     for number in range(50):
         kept.put({bytes([number]): (bytes(20_000), ())})
-    before = cache.size()
-    monkeypatch.setattr(cache, "MAX_BYTES", 200_000)
-    cache.trim()
-    assert cache.size() < before
+    where = store.folder()
+    before = store.size(where)
+    monkeypatch.setattr(store, "MAX_BYTES", 200_000)
+    store.trim(where / store.NAME)
+    assert store.size(where) < before
     assert kept.get(bytes([0]), bytes) is None or kept.get(bytes([49]), bytes) is not None
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import graphfix.run.engine
 from graphfix.model import Applicability, Decorate, Finding, Fix, Label, Span
-from graphfix.run import cache
+from graphfix.run import cache, store
 from graphfix.run.again import forget_files
 from graphfix.run.baseline import Baseline
 from graphfix.run.engine import Analysis
@@ -134,9 +134,9 @@ def test_an_editor_is_told_what_a_check_has_found(project: Path, looked: list[st
     assert isinstance(found, Found) and found.outcome.findings == first.findings
     assert looked == []
     list(examined(path, path.read_text() + "# more\n", ()))
-    before = cache.size()
+    before = store.size(store.folder())
     list(examined(path, path.read_text() + "# and more\n", ()))
-    assert len(looked) == 4 and cache.size() == before  # what nobody has saved is not kept
+    assert len(looked) == 4 and store.size(store.folder()) == before  # what nobody has saved is not kept
 
 
 # a module, and the programs that import it: one whose finding tells of it, and one whose finding does not

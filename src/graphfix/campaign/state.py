@@ -17,18 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from graphfix.files.database import Foreign, Steps, confine, not_ours
+
 NAME = "campaign.sqlite3"
 WAIT = 30.0  # seconds for another process that writes
 DAY = 24 * 3600
-_TABLES = """
-CREATE TABLE target (
+TABLES = (
+    """CREATE TABLE target (
     name TEXT PRIMARY KEY, url TEXT NOT NULL UNIQUE, stage TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
-    facts TEXT NOT NULL DEFAULT '{}', number INTEGER NOT NULL);
-CREATE TABLE step (
+    facts TEXT NOT NULL DEFAULT '{}', number INTEGER NOT NULL)""",
+    """CREATE TABLE step (
     name TEXT NOT NULL REFERENCES target(name), was TEXT NOT NULL, now TEXT NOT NULL, at REAL NOT NULL, reason TEXT NOT NULL,
-    seconds REAL NOT NULL DEFAULT 0);
-CREATE TABLE campaign (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), begun INTEGER NOT NULL);
-"""
+    seconds REAL NOT NULL DEFAULT 0)""",
+    "CREATE TABLE campaign (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), begun INTEGER NOT NULL)",
+)
+MAX_VALUE = 16 << 20  # bytes of what is kept of one repository
 
 
 class Stage(enum.Enum):
@@ -95,6 +98,7 @@ def _named(method: _Method) -> _Method:
 
     @functools.wraps(method)
     def guarded(self: State, *given: Any, **named: Any) -> Any:
+        self._steps.renew()
         try:
             return method(self, *given, **named)
         except sqlite3.Error as error:
@@ -112,6 +116,7 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
+        self._steps = Steps()
         self._base = self._opened()
 
     @_named
@@ -120,16 +125,22 @@ class State:
             self._create()
         if not self.path.is_file():
             raise StateError(self.path, "the state of the campaign must be a file")
+        others = not_ours(self.path) or not_ours(self.path.parent)
+        if others:
+            raise StateError(self.path, f"the state of the campaign {others}")
         if not self.path.stat().st_size:
             raise StateError(self.path, "the state file of the campaign is empty, so its progress is lost; delete the file to start again")
         # each statement is a transaction of its own, but for what stands in a `with`
         base = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
         try:
-            tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables >= {"target", "step", "campaign"} or not base.execute("SELECT count(*) FROM campaign").fetchone()[0]:
-                raise StateError(self.path, "this database does not hold the state of a campaign")
+            self._steps = confine(base, TABLES, MAX_VALUE, made=True)
+            if not base.execute("SELECT count(*) FROM campaign").fetchone()[0]:
+                raise Foreign
             base.execute("PRAGMA journal_mode=WAL")
             base.execute("PRAGMA synchronous=FULL")
+        except Foreign:
+            base.close()
+            raise StateError(self.path, "this database does not hold the state of a campaign") from None
         except BaseException:
             base.close()
             raise
@@ -140,7 +151,7 @@ class State:
         made = self.path.with_name(f".{NAME}.{os.getpid()}")
         try:
             with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as base:
-                base.executescript(f"BEGIN; {_TABLES} INSERT INTO campaign VALUES (1, {int(time.time())}); COMMIT;")
+                base.executescript(f"BEGIN; {'; '.join(TABLES)}; INSERT INTO campaign VALUES (1, {int(time.time())}); COMMIT;")
             try:
                 os.link(made, self.path)
             except FileExistsError:

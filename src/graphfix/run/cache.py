@@ -1,8 +1,7 @@
 """What was worked out of files, kept from run to run. What an analysis finds holds as long as the text, the settings that the analysis
 goes by, what the files of its project import of each other, and what the files that it has read say are as they were.
 
-One SQLite database in the cache folder of the platform (or in GRAPHFIX_CACHE_DIR) that any number of processes share; SQLite keeps it
-whole when one of them is killed (https://www.sqlite.org/atomiccommit.html). Whatever is wrong with it, a run goes on without it.
+Whatever is wrong with what was kept, a run goes on without it.
 """
 
 from __future__ import annotations
@@ -11,53 +10,23 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-import pickle
 import platform
-import sqlite3
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import graphfix
+from graphfix.run import store
+from graphfix.run.plain_data import NotPlain, read, written
 from graphfix.run.unchanged import Met, as_before, forget_now
 from graphfix.source.reads import State
 
-MAX_BYTES = 256 << 20  # of the database, after a run
-MAX_VALUE = 4 << 20  # bytes of what is kept of one text
 MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
 MAX_ENTRIES = 200_000  # of all kinds, below the roots of a project
-WAIT = 2.0  # seconds for another process that writes
-NAME = "findings.sqlite3"
-# a database, or what it holds, that is no more as it was written: https://docs.python.org/3/library/pickle.html
-UNREADABLE = (
-    sqlite3.Error,
-    OSError,
-    pickle.PickleError,
-    EOFError,
-    ImportError,
-    LookupError,
-    AttributeError,
-    TypeError,
-    ValueError,
-    RecursionError,
-    MemoryError,
-)
 Value = TypeVar("Value")
-TABLE = "CREATE TABLE IF NOT EXISTS outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
-
-
-def folder() -> Path:
-    """Where the database lies."""
-    named = os.environ.get("GRAPHFIX_CACHE_DIR")
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("graphfix", appauthor=False))
 
 
 @dataclass(frozen=True)
@@ -73,7 +42,7 @@ class Cache:
     place: bytes
     own: bytes
     now: bytes = b""
-    aside: dict[bytes, object] | None = None
+    aside: dict[bytes, tuple[object, Sequence[Met]]] | None = None
 
     def key(self, kind: str, *parts: object, project: bool = False) -> bytes:
         """What names a value of a `kind` that is made of `parts`, and, in a `project`, of the files there."""
@@ -81,12 +50,13 @@ class Cache:
 
     def get(self, key: bytes, kind: type[Value]) -> Value | None:
         """The value that was kept under `key`, if there is one of this kind, and the files that it goes by say what they said."""
-        found = self.aside[key] if self.aside is not None and key in self.aside else _got(self.file, key)
-        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], kind) and isinstance(found[1], tuple)):
+        if self.aside is not None and key in self.aside:
+            found: Any = self.aside[key]
+        else:
+            found = self._read(key, tuple[kind, tuple[Met, ...]])  # type: ignore[valid-type]
+        if found is None or not isinstance(found[0], kind):
             return None
         value, files = found
-        if not all(isinstance(file, Met) for file in files):
-            return None
         now = as_before(files)
         if now is not None and now != files:
             self.put({key: (value, now)})  # next time their states tell
@@ -96,17 +66,17 @@ class Cache:
         """Keep values by their keys, each with the files that it goes by."""
         if self.aside is not None:
             self.aside.update(values)
-        elif values:
-            _put(self.file, values)
+        else:
+            self._write(values)
 
-    def plan(self, asked: object) -> object:
+    def plan(self, asked: object, kind: type[Value]) -> Value | None:
         """What was kept of the files that are `asked` for, as long as no file of the project has changed; None where nothing was."""
-        return _got(self.file, self._plan_key(asked)) if self.now else None
+        return self._read(self._plan_key(asked), kind) if self.now else None
 
     def keep_plan(self, asked: object, plan: object) -> None:
         """Keep what `plan` gives from now on."""
         if self.now:
-            _put(self.file, {self._plan_key(asked): plan})
+            self._write({self._plan_key(asked): plan})
 
     def _plan_key(self, asked: object) -> bytes:
         return _digest(b"plan", self.now, _spelled(asked))
@@ -116,110 +86,54 @@ class Cache:
 
         None before the first run.
         """
-        found = _got(self.file, self._idle_key(rules))
-        return found if isinstance(found, dict) else None
+        found: dict[str, State] | None = self._read(self._idle_key(rules), dict[str, State])
+        return found
 
     def keep_idle(self, rules: object, files: dict[str, State]) -> None:
         """Keep what `idle` gives from now on."""
-        _put(self.file, {self._idle_key(rules): files})
+        self._write({self._idle_key(rules): files})
 
     def _idle_key(self, rules: object) -> bytes:
         return _digest(b"idle", self.place, _spelled(rules))
 
+    def _read(self, key: bytes, kind: Any) -> Any:
+        """The value of a kind that the database has under `key`; None where it has none that can be read."""
+        found = store.got(self.file, key) if self.file is not None else None
+        with contextlib.suppress(NotPlain):
+            return read(kind, found) if found is not None else None
+
+    def _write(self, values: Mapping[bytes, object]) -> None:
+        if self.file is not None and values:
+            with contextlib.suppress(NotPlain):  # such as an error that an analysis has met
+                store.put(self.file, {key: written(value) for key, value in values.items()})
+
 
 def opened(roots: Sequence[Path], where: Path | None = None) -> Cache | None:
-    """The cache for a run over projects at `roots`, in the folder `where`; None where they cannot be looked through for changes."""
+    """The cache for a run over projects at `roots`, in the folder `where`; None where they cannot be looked through for changes.
+
+    Raises `store.Refused` where others than the user may have written what lies there.
+    """
+    file = store.place(where or store.folder(), roots)
     programs = _programs(roots)
     if programs is None:
         return None
-    trim()
+    store.trim(file)
     forget_now()
-    file = (where or folder()) / NAME
     own = _digest(*map(os.fsencode, (graphfix.__version__, sys.version, platform.machine(), *_own_files())))
     place = _digest(own, _spelled(list(roots)))
     common = _digest(place, *map(os.fsencode, programs))
     # who imports whom decides which files an analysis may go by; it is found out again only where any file has changed
     as_now = _digest(common, *(_spelled(state) for state in programs.values()))
-    imports = _got(file, as_now)
-    if not isinstance(imports, bytes):
+    imports = store.got(file, as_now)
+    if imports is None:
         imports = _imports(roots)
-        _put(file, {as_now: imports})
+        store.put(file, {as_now: imports})
     return Cache(file, _digest(common, imports), place, own, as_now)
-
-
-def size() -> int:
-    """The bytes that the database takes."""
-    return sum(file.stat().st_size for file in _files() if file.exists())
-
-
-def clean() -> None:
-    """Take the database away; a run that is under way goes on without it. Raises OSError."""
-    for file in _files():
-        file.unlink(missing_ok=True)
-
-
-def trim() -> None:
-    """Let go of what was kept first, where there is too much."""
-    if size() <= MAX_BYTES:
-        return
-    try:
-        database = _connection(folder() / NAME)
-        with database:
-            middle = database.execute("SELECT used FROM outcome ORDER BY used LIMIT 1 OFFSET (SELECT COUNT(*) / 2 FROM outcome)")
-            database.execute("DELETE FROM outcome WHERE used <= ?", middle.fetchone())
-        database.execute("VACUUM")
-    except (sqlite3.Error, OSError, TypeError):
-        return
-
-
-def _files() -> list[Path]:
-    return [folder() / f"{NAME}{suffix}" for suffix in ("", "-journal")]
-
-
-_connections: dict[tuple[int, Path], sqlite3.Connection] = {}
-
-
-def _connection(file: Path) -> sqlite3.Connection:
-    """The connection of this process: one that was opened before a fork may not be used behind it."""
-    known = _connections.get((os.getpid(), file))
-    if known is None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        known = sqlite3.connect(file, timeout=WAIT)
-        known.execute("PRAGMA journal_mode = TRUNCATE")
-        known.execute("PRAGMA synchronous = OFF")  # what a crash of the system breaks is thrown away
-        known.execute(TABLE)
-        _connections[os.getpid(), file] = known
-    return known
 
 
 def for_this_run() -> Cache:
     """A cache that no later run reads."""
     return Cache(None, b"", b"", b"", aside={})
-
-
-def _got(file: Path | None, key: bytes) -> object:
-    """What was kept under `key`; None where there is nothing that can be read."""
-    if file is None:
-        return None
-    try:
-        row = _connection(file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
-        return pickle.loads(row[0]) if row is not None else None
-    except UNREADABLE:
-        return None
-
-
-def _put(file: Path, values: Mapping[bytes, object]) -> None:
-    now = int(time.time())
-    made = ((key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL), now) for key, value in values.items())
-    rows = [row for row in made if len(row[1]) <= MAX_VALUE]
-    try:
-        with _connection(file) as database:
-            database.executemany("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", rows)
-    except (sqlite3.Error, OSError) as error:
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-            _connections.clear()
-            with contextlib.suppress(OSError):
-                clean()  # no database any more: the next run begins one
 
 
 def _imports(roots: Sequence[Path]) -> bytes:

@@ -42,8 +42,8 @@ class Plan:
 def planned(files: Sequence[Path], job: Job, jobs: int) -> Job:
     """The job, which knows for each of the `files` whose programs show something of it, and with which others it is changed."""
     asked = list(map(str, files)), job.wanted.conventions, {str(folder): scope.wanted.conventions for folder, scope in job.scopes.items()}
-    known = job.cache.plan(asked) if job.cache is not None else None
-    if not isinstance(known, Plan):
+    known = job.cache.plan(asked, Plan) if job.cache is not None else None
+    if known is None:
         known, lasts = plan_for(files, job, jobs)
         if job.cache is not None and lasts:
             job.cache.keep_plan(asked, known)

@@ -54,6 +54,13 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class Smallest:
+    """The smallest edits that a fix comes down to."""
+
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
 class Told:
     """The further `files` of which a program shows something, and those, its own included, that fixes of it change `together`.
 
@@ -275,7 +282,7 @@ class Texts:
 
     def edits(self, text: str, fix: Fix) -> tuple[Edit, ...]:
         """The smallest edits that a fix comes down to; none where it is refused."""
-        return self._kept("edits", tuple, lambda: _edits(text, fix), text, fix)
+        return self._kept("edits", Smallest, lambda: _edits(text, fix), text, fix).edits
 
     @property
     def news(self) -> Mapping[bytes, object]:
@@ -316,10 +323,10 @@ def _tried(text: str, fixes: Sequence[Fix]) -> Tried:
     return Tried(made.text, made.text == text or parses(made.text), made.applied, made.refused)
 
 
-def _edits(text: str, fix: Fix) -> tuple[Edit, ...]:
+def _edits(text: str, fix: Fix) -> Smallest:
     from graphfix.rewrite import edits_of
 
-    return edits_of(text, fix)
+    return Smallest(edits_of(text, fix))
 
 
 def without(texts: Mapping[Path, str], path: Path) -> Mapping[Path, str]:

@@ -13,6 +13,7 @@ from graphfix.run.baseline import BaselineError, load
 from graphfix.run.cache import Cache, opened
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
+from graphfix.run.store import Refused
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.resolver import Resolver
 from graphfix.source.decode import encoded, read_bytes
@@ -71,7 +72,10 @@ def examined(path: Path, text: str, folders: tuple[Path, ...]) -> Iterator[Step]
 
 def _cache(job: Job, path: Path, data: bytes) -> Cache | None:
     """What runs over the project have kept; what is not in its file is gone with the next keystroke, and not kept for them."""
-    kept = opened(job.roots)
+    try:
+        kept = opened(job.roots)
+    except Refused:
+        return None
     try:
         saved = read_bytes(path) == data
     except SourceError:
