@@ -120,6 +120,7 @@ def _refuse_foreign(branch: str, place: str, repository: Repository) -> None:
 
 def _remote_branches(names: Sequence[str], repository: Repository, target: Target, options: Options) -> dict[str, str]:
     """What the remote has of the branches; what somebody else put there is not overwritten."""
+    repository.check_remote(target.remote)
     answer = repository.line(
         "ls-remote", "--heads", target.remote, *(f"refs/heads/{name}" for name in (*names, target.base) if name), remote=True
     )

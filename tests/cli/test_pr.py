@@ -353,15 +353,44 @@ def forge() -> Iterator[Any]:
     thread.join()
 
 
-def hosted(repository: Path, url: str) -> None:
-    """The remote says that it is on a forge, and is the bare repository all the same."""
+def hosted(repository: Path, url: str) -> dict[str, str]:
+    """The remote says that it is on a forge, and is, by settings of the user's, the bare repository all the same."""
     git(repository, "remote", "set-url", "origin", url)
-    git(repository, "config", f"url.{repository.parent / 'remote.git'}.insteadOf", url)
+    name = f"url.{repository.parent / 'remote.git'}.insteadOf"
+    return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": name, "GIT_CONFIG_VALUE_0": url}
+
+
+HOOK = "#!/bin/sh\ntouch \"$RAN\"\n"
+LEADS_IN = {
+    "instead of the forge": lambda inner: [("remote", "set-url", "origin", FORGE), ("config", f"url.{inner}.insteadOf", FORGE)],
+    "only for a push": lambda inner: [("remote", "set-url", "origin", FORGE), ("config", f"url.{inner}.pushInsteadOf", FORGE)],
+    "by its own address": lambda inner: [("remote", "set-url", "origin", inner)],
+    "by a path from the top": lambda inner: [("remote", "set-url", "origin", "./b/inner.git")],
+    "as a file": lambda inner: [("remote", "set-url", "origin", f"file://{inner}")],
+    "by a second address": lambda inner: [("remote", "set-url", "--add", "--push", "origin", inner)],
+}
+FORGE = "https://forge.invalid/acme/trainer.git"
+
+
+@pytest.mark.parametrize("way", LEADS_IN)
+def test_no_hook_that_came_with_the_tree_is_run(repository: Path, pr: Run, tmp_path: Path, way: str) -> None:
+    inner = repository / "b/inner.git"
+    git(repository, "init", "-q", "--bare", str(inner))
+    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction"):
+        (inner / "hooks").mkdir(exist_ok=True)
+        (inner / "hooks" / name).write_text(HOOK)
+        (inner / "hooks" / name).chmod(0o755)
+    for words in LEADS_IN[way](str(inner)):
+        git(repository, *words)
+    done = pr("--push", "origin", RAN=str(tmp_path / "ran"), GIT_SSH_COMMAND="false", http_proxy="http://127.0.0.1:9")
+    assert done.returncode == 2
+    assert not (tmp_path / "ran").exists() and not git(inner, "for-each-ref")
+    told = done.stderr.decode()
+    assert "inside of the work tree" in told if "instead" not in way and "only" not in way else "forge.invalid" in told, told
 
 
 def test_opened_and_updated_on_github(repository: Path, pr: Run, forge: Any) -> None:
-    hosted(repository, "https://github.com/acme/trainer.git")
-    variables = {"GITHUB_TOKEN": "s3cret", "GITHUB_API_URL": forge.address}
+    variables = hosted(repository, "https://github.com/acme/trainer.git") | {"GITHUB_TOKEN": "s3cret", "GITHUB_API_URL": forge.address}
     done = pr("--push", "origin", "--open", "--draft", **variables)
     assert done.returncode == 0 and b"opened https://x/pull/7" in done.stderr, done.stderr
     verb, path, headers, data = forge.told[0]
@@ -385,8 +414,7 @@ def test_opened_and_updated_on_github(repository: Path, pr: Run, forge: Any) -> 
 
 
 def test_opened_and_updated_on_gitlab(repository: Path, pr: Run, forge: Any) -> None:
-    hosted(repository, "https://gitlab.com/acme/deep/trainer.git")
-    variables = {"GITLAB_TOKEN": "s3cret", "GITLAB_API_URL": forge.address}
+    variables = hosted(repository, "https://gitlab.com/acme/deep/trainer.git") | {"GITLAB_TOKEN": "s3cret", "GITLAB_API_URL": forge.address}
     done = pr("--push", "origin", "--open", "--draft", **variables)
     assert done.returncode == 0 and b"opened https://x/mr/7" in done.stderr, done.stderr
     verb, path, headers, data = forge.told[0]
@@ -400,12 +428,12 @@ def test_opened_and_updated_on_gitlab(repository: Path, pr: Run, forge: Any) -> 
 
 
 def test_what_the_forge_refuses_is_said(repository: Path, pr: Run, forge: Any) -> None:
-    hosted(repository, "https://github.com/acme/trainer.git")
+    variables = hosted(repository, "https://github.com/acme/trainer.git")
     forge.refusal = True
-    done = pr("--push", "origin", "--open", GH_TOKEN="s3cret", GITHUB_API_URL=forge.address)
+    done = pr("--push", "origin", "--open", GH_TOKEN="s3cret", GITHUB_API_URL=forge.address, **variables)
     assert done.returncode == 2 and b"the branch is pushed, but github.com does not take the pull request" in done.stderr
     assert b"422: Validation Failed: a reason" in done.stderr and b"s3cret" not in done.stderr
-    done = pr("--push", "origin", "--open", "--update", GH_TOKEN="s3cret", GITHUB_API_URL="http://127.0.0.1:1")
+    done = pr("--push", "origin", "--open", "--update", GH_TOKEN="s3cret", GITHUB_API_URL="http://127.0.0.1:1", **variables)
     assert done.returncode == 2 and b"no connection" in done.stderr and b"Traceback" not in done.stderr
 
 
@@ -420,9 +448,9 @@ def test_what_the_forge_refuses_is_said(repository: Path, pr: Run, forge: Any) -
 def test_without_a_token_for_the_host_the_command_is_printed(
     repository: Path, pr: Run, url: str, token: dict[str, str], words: str
 ) -> None:
-    hosted(repository, url)
+    variables = hosted(repository, url)
     kind = ["--forge", "github"] if "ghe" in url else []
-    done = pr("--push", "origin", "--open", *kind, **token)
+    done = pr("--push", "origin", "--open", *kind, **token, **variables)
     assert done.returncode == 0 and words in done.stderr.decode(), done.stderr
     file = repository / ".git/graphfix/graphfix-autograd.md"
     assert str(file) in done.stderr.decode() and file.read_bytes() == done.stdout

@@ -83,10 +83,55 @@ def edit_other(root: Path) -> None:
     (root / "new.py").write_text("")
 
 
+def blob(root: Path, name: str = "x.py") -> Path:
+    """The file in which git has the content of another."""
+    answer = subprocess.run(["git", "rev-parse", f"HEAD:{name}"], cwd=root, capture_output=True, check=True)
+    made = answer.stdout.decode().strip()
+    path = root / ".git/objects" / made[:2] / made[2:]
+    path.chmod(0o644)
+    return path
+
+
+def lose(root: Path) -> None:
+    blob(root).unlink()
+
+
+def damage(root: Path) -> None:
+    path = blob(root)
+    path.write_bytes(path.read_bytes()[:-9] + b"123456789")
+
+
+def swap(root: Path) -> None:
+    blob(root).write_bytes(blob(root, "other.py").read_bytes())
+
+
+def empty(root: Path) -> None:
+    blob(root).write_bytes(b"")
+
+
+def share(root: Path) -> None:
+    (root / ".git").rename(root / "source")
+    (root / "source/objects/info").mkdir(exist_ok=True)
+    git(root, "clone", "-q", "--bare", "--shared", "source", ".git")
+    git(root, "config", "core.bare", "false")
+    git(root, "reset", "-q")
+    blobs = root / "source/objects"
+    lost = subprocess.run(["git", "rev-parse", "HEAD:x.py"], cwd=root, capture_output=True, check=True).stdout.decode().strip()
+    (blobs / lost[:2] / lost[2:]).unlink()
+
+
+LOST = "its content is missing from git, or damaged there"
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [
         (nothing, ""),
+        (lose, LOST),
+        (damage, LOST),
+        (swap, LOST),
+        (empty, LOST),
+        (share, LOST),
         (edit_other, ""),
         (edit, "has changes that are not staged"),
         (stage, "has changes that are not committed"),

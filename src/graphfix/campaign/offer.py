@@ -57,6 +57,7 @@ class Offer:
         repository = repository_at(self.config.folder / "clones" / target.name)
         branch, remote = branch_of(target, self.config), self.config.text("offer", "remote")
         place, before = f"refs/heads/{branch}", target.facts.get("pushed")
+        repository.check_remote(remote)
         there = repository.line("ls-remote", "--heads", remote, place, remote=True).partition("\t")[0]
         mine = repository.commit_of(place)
         if there == mine:

@@ -18,12 +18,13 @@ _DATA = re.compile(
     r"|protecthfs|protectntfs|sharedrepository|logallrefupdates|sparsecheckout|sparsecheckoutcone|usereplacerefs)"
     r"|extensions\.(objectformat|compatobjectformat|refstorage|noop|preciousobjects|relativeworktrees)"
     r"|(user|author|committer)\.(name|email|useconfigonly)|i18n\.commitencoding"
-    r"|remote\..+\.(url|pushurl|fetch)|url\..*\.(pushinsteadof|insteadof)",
+    r"|remote\..+\.(url|pushurl|fetch)",
     re.DOTALL,
 )
 # what a repository may say about its remotes: a header is how CI hands on its token
 _OF_REMOTES = re.compile(r"remote\..+\.(promisor|partialclonefilter)|extensions\.partialclone|http\.(.+\.)?(extraheader|proxy)", re.DOTALL)
-_USERS_DATA = re.compile(r"core\.attributesfile")
+# whoever turns one address into another decides whose hooks a push runs
+_USERS_DATA = re.compile(r"core\.attributesfile|url\..*\.(pushinsteadof|insteadof)", re.DOTALL)
 # programs of the user's that a repository's attributes call for, and files whose settings have been told already
 _NOT_PASSED = re.compile(r"(filter|diff|merge)\..+\.|include(if)?\.", re.DOTALL)
 

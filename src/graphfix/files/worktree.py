@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from graphfix.files.git import GitFailed, entries, run
@@ -11,6 +12,8 @@ from graphfix.files.gitfolder import BadFolder, check_rules
 
 _CHUNK = 500
 _STATES = {"??": "untracked", "!!": "ignored by git"}
+# by the digits of the names that git gives its objects: https://git-scm.com/docs/hash-function-transition
+HASHES = {40: "sha1", 64: "sha256"}
 _CONFLICTS = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
@@ -67,7 +70,41 @@ def _unrestorable(top: Path, names: Sequence[str]) -> dict[str, str]:
     for name in names:
         if name not in tracked:
             states.setdefault(name, "not tracked by git")
+    lost = _lost(top, [name for name in names if name not in states])
+    states |= dict.fromkeys(lost, "its content is missing from git, or damaged there")
     return {name: state for name, state in states.items() if name in names}
+
+
+def _lost(top: Path, names: Sequence[str]) -> list[str]:
+    """The tracked files whose content, as the index has it, git does not have: nothing else says so before it is asked for."""
+    if not names:
+        return []
+    found = dict(map(_indexed, _ask(top, "ls-files", "--stage", "-z", "--", *names)))
+    held = _held(top, found.values())
+    return [name for name in names if name not in found or found[name] not in held]
+
+
+def _indexed(entry: str) -> tuple[str, str]:
+    """A name and the blob that the index has for it."""
+    about, _, name = entry.partition("\t")
+    return name, about.split(" ")[1]
+
+
+def _held(top: Path, blobs: Collection[str]) -> set[str]:
+    """Those of the blobs that git has as they were written; one that is damaged ends its answer."""
+    try:
+        answer = run(top, "cat-file", "--batch", data="".join(f"{blob}\n" for blob in blobs).encode())
+    except GitFailed:
+        return set() if len(blobs) < 2 else {each for blob in blobs for each in _held(top, [blob])}
+    held = set()
+    while answer:
+        head, _, answer = answer.partition(b"\n")
+        words = head.decode("ascii").split(" ")
+        if len(words) == 3:
+            content, answer = answer[: int(words[2])], answer[int(words[2]) + 1 :]
+            if hashlib.new(HASHES[len(words[0])], b"%s %d\0" % (words[1].encode(), len(content)) + content).hexdigest() == words[0]:
+                held.add(words[0])
+    return held
 
 
 def _describe(code: str) -> str:

@@ -124,8 +124,20 @@ class Repository:
 
     def is_local(self, remote: str) -> bool:
         """Whether git itself writes into the remote, on this machine."""
-        url = self.line("remote", "get-url", "--push", remote)
-        return url.startswith("file://") or os.path.isdir(os.path.join(self.top, url))
+        return any(self._places_of(remote))
+
+    def check_remote(self, remote: str) -> None:
+        """Raise `NotMade` for a remote inside of the work tree: its hooks, which a push runs, may have come with the files."""
+        top = os.path.realpath(self.top)
+        for place in filter(None, self._places_of(remote)):
+            if Path(os.path.realpath(place)).is_relative_to(top):
+                raise NotMade(f"the remote {remote} is {place}, inside of the work tree: a push would run hooks that may have come with it")
+
+    def _places_of(self, remote: str) -> list[str]:
+        """For each address of a remote the folder on this machine that it means, or nothing."""
+        urls = self.git("remote", "get-url", "--all", "--push", remote) + self.git("remote", "get-url", "--all", remote)
+        places = [os.path.join(self.top, url.removeprefix("file://")) for url in os.fsdecode(urls).splitlines()]
+        return [place if os.path.isdir(place) else "" for place in places]
 
 
 def repository_at(top: Path) -> Repository:
