@@ -18,7 +18,7 @@ import pytest
 from graphfix.verify.command import Command
 from graphfix.verify.free_memory import free_memory
 from graphfix.verify.guard import own_mark
-from graphfix.verify.launch import Job, launch
+from graphfix.verify.launch import Job, launch, launch_all
 from graphfix.verify.record import Ending
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -164,3 +164,41 @@ def test_a_report_that_the_script_has_spoiled_is_no_traceback(tmp_path: Path) ->
     spoil = "import os, sys\nplace = sys.orig_argv[sys.orig_argv.index('--report') + 1]\nopen(place, 'w').write('[' * 100_000)\nos._exit(3)\n"
     run = launch(script(tmp_path, spoil))
     assert run.ending is Ending.LOST and "left no report" in str(run.failure)
+
+
+STOPS = """\
+import os, signal, time
+import torch
+w = torch.ones(2, requires_grad=True)
+total = 0.0
+for _ in range(4):
+    loss = (w * w).sum()
+    loss.backward()
+    total += loss
+os.kill(os.getppid(), signal.SIGSTOP)
+time.sleep(600)
+"""
+
+
+def test_a_script_that_stops_its_parent_ends_at_its_limit(tmp_path: Path, installed: Run) -> None:
+    (tmp_path / "stops.py").write_text(STOPS)
+    done = installed("verify", "--timeout", "3", "stops.py", cwd=tmp_path)
+    assert done.returncode == 0 and b"verified" in done.stdout and b"before   late, after 4 backward passes" in done.stdout
+    done = installed("trace", "--after", "3", "stops.py", cwd=tmp_path)
+    assert done.returncode == 0 and b"memory grows" in done.stderr
+
+
+def test_so_does_one_that_stops_the_server_of_many(tmp_path: Path) -> None:
+    job = replace(script(tmp_path, STOPS), limit=3.0)
+    (run,) = [run for _, run in launch_all([job])]
+    assert run.ending is Ending.LATE and run.walk_count == 4
+
+
+def test_what_was_not_seen_is_told_as_that(tmp_path: Path, graphfix: Run) -> None:
+    (tmp_path / "late.py").write_text("import time\ntime.sleep(600)\n" + STOPS)
+    done = graphfix("verify", "--timeout", "2", "late.py", cwd=tmp_path)
+    assert b"no verdict: the script had not imported torch when its time was over" in done.stderr
+    done = graphfix("trace", "--after", "2", "late.py", cwd=tmp_path)
+    told = b" ".join(done.stderr.split())
+    assert b"the program had not imported torch by then; the time limit ended it, and nothing was seen of it" in told
+    assert b"nothing wrong" not in told and b"never imported" not in told

@@ -15,7 +15,7 @@ from graphfix.source.reading import read_json
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import marked_environment, own_environment, own_group
 from graphfix.verify.launch import PROBE, REPORT_BYTES, NoTorch
-from graphfix.verify.record import ended_by
+from graphfix.verify.record import Ending, ended_by
 from graphfix.verify.supervision import Limits, kill, supervised
 
 __all__ = ["Attached", "NoTorch", "run"]
@@ -55,9 +55,11 @@ def run(
 
 
 def with_signal(done: Attached) -> dict[str, Any]:
-    """The report of a run, with the signal that has ended it, where it could not say so itself."""
+    """The report of a run, with what has ended it, where it could not say so itself: the limit of time, or a signal."""
     report = done.report or {}
-    signalled = None if done.late else ended_by(done.code)
+    if done.late:
+        return {**report, "outcome": Ending.LATE.value}
+    signalled = ended_by(done.code)
     if signalled is None or report.get("error") is not None:
         return report
     return {**report, "error": {"type": signalled.kind, "message": signalled.message, "file": None, "line": None}}

@@ -32,6 +32,7 @@ REMEDIES = {
 }
 # https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses, and torchrun's
 OF_PROCESSES = ("ProcessRaisedException", "ProcessExitedException", "ChildFailedError")
+ENDED_ITSELF = (Ending.FINISHED, Ending.EXITED, Ending.FAILED)
 UNWATCHED = "processes that it starts are not traced; run each under graphfix trace"
 
 
@@ -260,7 +261,7 @@ def _figures(trace: Trace) -> str:
     """The run in figures."""
     run = trace.run
     if run.torch is None:
-        return "the program never imported torch"
+        return "the program never imported torch" if run.ending in ENDED_ITSELF else "the program had not imported torch by then"
     least = "at least " if run.ending is Ending.RUNNING else ""
     parts = [f"{least}{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
     if run.peak_saved_bytes:
@@ -271,6 +272,8 @@ def _figures(trace: Trace) -> str:
 def _verdict(trace: Trace) -> str:
     """That nothing was seen to be wrong, as far as the program came."""
     run = trace.run
+    if run.torch is None and run.ending not in ENDED_ITSELF:
+        return f"{'the time limit' if run.ending is Ending.LATE else _signal(run)} ended it, and nothing was seen of it"
     if run.ending is Ending.FAILED:
         what = f" ({escaped(str(run.failure))})" if run.failure else ""
         elsewhere = str(run.failure).partition(":")[0] in OF_PROCESSES

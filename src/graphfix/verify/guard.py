@@ -3,6 +3,8 @@
 A signal to graphfix alone, above all SIGKILL, reaches neither the process groups of the scripts that it runs, nor what these have
 started in groups of their own, nor its temporary folders. The guard reads from a pipe what there is; the end of the pipe is the
 end of graphfix, whichever way that came about.
+It also stands outside of what a script may do to the process that waits for it: where that is stopped, the script ends a while behind its
+limit all the same, and whoever was stopped goes on.
 This file is also the guard's script: it imports nothing but the standard library.
 """
 
@@ -10,17 +12,20 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 GRACE = 2.0  # seconds for a group to end what it has started in groups of its own
 MARK = "GRAPHFIX_RUN"  # in the environment of what is started, and of what that starts
 _PAUSE = 0.02
+_LOOK = 0.5
 _SUBREAPER = 36  # linux/prctl.h
 # by the process that started it: a fork has a life of its own
 _guards: dict[int, subprocess.Popen[bytes]] = {}
@@ -75,6 +80,11 @@ def is_marked(process: int, mark: str) -> bool:
         return False
 
 
+def ends_by(group: int, seconds: float) -> None:
+    """The group is to be gone after so many seconds, also where this process is stopped by then."""
+    _say(f"+limit {group} {seconds}")
+
+
 def over(group: int) -> None:
     """The group has ended: its number may be that of another one from now on."""
     _say(f"-group {group}")
@@ -113,13 +123,36 @@ def watch() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     left: dict[str, set[str]] = {"group": set(), "folder": set()}
-    for line in sys.stdin:
-        kind, _, what = line.strip().partition(" ")
-        (left[kind[1:]].add if kind[0] == "+" else left[kind[1:]].discard)(what)
+    limits: dict[str, float] = {}
+    for line in _lines(limits):
+        kind, what, *rest = line.split(" ")
+        if kind == "+limit":
+            limits[what] = time.monotonic() + float(rest[0])
+        elif kind[0] == "+":
+            left[kind[1:]].add(what)
+        else:
+            left[kind[1:]].discard(what)
+            limits.pop(what, None)
     end({int(group) for group in left["group"]})
     end_marked(sys.argv[1])
     for folder in left["folder"]:
         shutil.rmtree(os.fsdecode(bytes.fromhex(folder)), ignore_errors=True)
+
+
+def _lines(limits: dict[str, float]) -> Iterator[str]:
+    """What is said, line by line; meanwhile what is behind its limit is ended."""
+    said = b""
+    while True:
+        if select.select([0], [], [], _LOOK if limits else None)[0]:
+            more = os.read(0, 4096)
+            if not more:
+                return
+            *lines, said = (said + more).split(b"\n")
+            yield from (line.decode() for line in lines)
+        for group in [group for group, limit in limits.items() if time.monotonic() > limit]:
+            del limits[group]
+            end({int(group)})
+            os.kill(os.getppid(), signal.SIGCONT)  # it tells what became of the script
 
 
 def end(groups: set[int]) -> None:

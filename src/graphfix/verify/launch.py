@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from graphfix.source.errors import SourceError
@@ -26,6 +29,7 @@ from graphfix.verify.supervision import GRACE, OUTPUT, PROCESSES, Ended, Limits,
 
 PROBE = Path(__file__).with_name("probe")
 LIMIT = 600.0  # seconds
+LOOK = 1.0  # seconds
 TAIL = 4_000_000  # bytes of a stream that are read back
 REPORT_BYTES = 256_000_000
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
@@ -105,6 +109,7 @@ def launch_all(jobs: Iterable[Job], workers: int = 0, python: tuple[str, ...] = 
         except BrokenPipeError:
             pass  # it has said why on its way out
         told = 0
+        Thread(target=_kept_awake, args=(server,), daemon=True).start()
         for line in server.stdout:
             told_of = json.loads(line)
             report, out, err = (folder / f"{told_of['id']}.{kind}" for kind in ("json", "out", "err"))
@@ -148,6 +153,14 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
         over(server.pid)
         assert server.stdout is not None
         server.stdout.close()
+
+
+def _kept_awake(server: subprocess.Popen[str]) -> None:
+    """A script may stop the server, which is its parent: that goes on, and with it the limits of all."""
+    while server.poll() is None:
+        with suppress(ProcessLookupError):
+            os.kill(server.pid, signal.SIGCONT)
+        time.sleep(LOOK)
 
 
 def _environment(job: Job) -> dict[str, str]:

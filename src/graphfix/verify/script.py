@@ -84,7 +84,8 @@ def _nothing_to_compare(before: Run, after: Run, alike: bool) -> str:
     if before.walk_count or after.walk_count:
         return ""
     if before.torch is None and after.torch is None:
-        return "the script never imported torch"
+        late = Ending.LATE in (before.ending, after.ending)
+        return "the script had not imported torch when its time was over" if late else "the script never imported torch"
     return "no backward pass finished" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
 
 

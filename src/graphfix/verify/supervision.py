@@ -14,10 +14,11 @@ from typing import Any
 
 from graphfix.verify.family import Family, shared_out
 from graphfix.verify.free_memory import free_memory
-from graphfix.verify.guard import over
+from graphfix.verify.guard import ends_by, over
 from graphfix.verify.record import Failure
 
 GRACE = 2.0  # seconds to write the last report in
+PATIENCE = 5.0  # seconds behind its limit until the guard ends a script that this process did not end
 INTERVAL = 0.1  # seconds between two looks
 PROCESSES = 512  # at a time
 OUTPUT = 1 << 30  # bytes
@@ -44,6 +45,7 @@ class Ended:
 def supervised(process: subprocess.Popen[Any], limits: Limits, streams: Sequence[Path] = ()) -> Ended:
     """Wait for the end of the process, which leads a group of its own; behind it, nothing of what it started is left."""
     family = Family(process.pid)
+    ends_by(process.pid, limits.seconds + PATIENCE)
     try:
         return _awaited(process, family, limits, streams)
     finally:
@@ -59,7 +61,7 @@ def _awaited(process: subprocess.Popen[Any], family: Family, limits: Limits, str
         left = deadline - time.monotonic()
         with suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, min(left, INTERVAL)))
-            return Ended()
+            return Ended(late=time.monotonic() > deadline + GRACE)  # the guard has ended it, while this process was stopped
         if left <= INTERVAL:
             if time.monotonic() < deadline:
                 continue
