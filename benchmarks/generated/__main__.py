@@ -1,6 +1,6 @@
 """Do the safe fixes of graphfix ever change or break a generated program?
 
-usage: python3 -m benchmarks.generated [--programs N] [--seed S] [--jobs J] [--keep FOLDER] [--reduce]
+usage: python3 -m benchmarks.generated [--programs N] [--seed S] [--jobs J] [--keep FOLDER] [--reduce] [--families NAME...]
 
 Exit status 1 where one does. FOLDER gets before.py, after.py and verdict.txt of each program that was harmed.
 """
@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.generated.harness import Result, results, spread
+from benchmarks.generated.programs import NAMES
 from benchmarks.generated.reduce import reduced
 
 
@@ -20,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="do safe fixes ever harm a generated program?")
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
+    parser.add_argument("--families", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the programs that were harmed here")
     parser.add_argument("--reduce", action="store_true", help="write them as small as they get, too")
@@ -28,7 +30,7 @@ def main() -> int:
     by_rule: Counter[tuple[str, str]] = Counter()
     harmed: list[Result] = []
     fewer = 0
-    for result in results(range(options.seed, options.seed + options.programs), options.jobs):
+    for result in results(range(options.seed, options.seed + options.programs), options.jobs, options.families):
         verdicts[result.kind or "no safe fix"] += 1
         by_rule.update((rule, result.kind) for rule in result.rules)
         fewer += result.verdict == "same" and result.peaks[1] < result.peaks[0]

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from types import ModuleType
 
-from benchmarks.generated import carried, idioms, loops, players
+from benchmarks.generated import (
+    accumulation,
+    carried,
+    containers,
+    deferred,
+    dropped,
+    dtypes,
+    freezing,
+    guarded,
+    idioms,
+    loops,
+    managers,
+    modes,
+    observers,
+    players,
+    results,
+    rivals,
+    specials,
+    states,
+    texts,
+)
 from benchmarks.generated.writer import Script, block
 
-FAMILIES: tuple[tuple[Callable[[Script], None], ...], ...] = (
-    loops.SCENES,
-    loops.SCENES,
-    players.SCENES,
-    carried.SCENES,
-    carried.SCENES,
-    idioms.SCENES,
+FAMILIES: tuple[ModuleType, ...] = (
+    *(loops, loops, players, carried, carried, idioms),
+    *(managers, containers, texts, dtypes, results, modes, guarded, states, accumulation, freezing, rivals),
+    *(observers, specials, deferred, dropped),
 )
+NAMES = tuple(dict.fromkeys(family.__name__.rpartition(".")[2] for family in FAMILIES))
 
 
-def program(seed: int) -> str:
+def program(seed: int, families: Collection[str] = NAMES) -> str:
     """The text of the program with this seed; it runs on its own, in a fraction of a second, the same each time."""
     s = Script(seed)
+    among = [family for family in FAMILIES if family.__name__.rpartition(".")[2] in families]
     for _ in range(s.pick(1, 1, 1, 2)):
-        scene = s.random.choice(s.random.choice(FAMILIES))
+        scene = s.random.choice(s.random.choice(among).SCENES)
         if s.chance(0.75):
             scene(s)
         else:
