@@ -93,6 +93,23 @@ def test_numbers_of_a_total_that_tell_how_it_was_rounded(reads: str, cut: str) -
     assert safe_titles(SETUP + TOTAL.format(adds="+=", reads=reads)) == [("GF101", f"store `loss.{cut}()`")]
 
 
+@pytest.mark.parametrize(
+    ("changes", "cut"),
+    [
+        ("shown = total\nshown += 1\nprint(total)", "detach"),
+        ("rows = [total]\nrows[0] *= 2\nprint(total)", "detach"),
+        ("def bump(v):\n    v += 1\n    return v\nprint(bump(total), total)", "detach"),
+        ("for shown in (total,):\n    shown -= 1\nprint(total)", "detach"),
+        ("shown = total / 3\nshown += 1\nbest = shown\nprint(total, best)", "item"),
+        ("total /= 4\nshown = total\nprint(shown)", "item"),
+    ],
+)
+def test_what_is_computed_is_changed_under_another_name(changes: str, cut: str) -> None:
+    """`shown += 1` changes the tensor that `total` is, but of two names of one number it changes one."""
+    program = TOTAL.format(adds="= total +", reads="pass") + changes + "\n"
+    assert safe_titles(SETUP + program) == [("GF101", f"store `loss.{cut}()`")]
+
+
 @pytest.mark.parametrize(("precision", "cut"), [("net.double()", "detach"), ("", "item")])
 def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) -> None:
     program = TOTAL.format(adds="+=", reads="pass") + "print(torch.tensor([3, 5]) * total)\n"

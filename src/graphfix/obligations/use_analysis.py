@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -120,7 +121,12 @@ class Readers:
         known = facts(dotted) if row is None else None
         if known is not None and known.kind in ("function", "distribution") and known.result != "tensor":
             return True
-        if not dotted and isinstance(call.func, ast.Attribute) and gives_no_tensor(call.func.attr) and call not in self.flow.calls.targets:
+        if (
+            not dotted
+            and isinstance(call.func, ast.Attribute)
+            and gives_no_tensor(call.func.attr)
+            and call not in self.flow.calls.targets
+        ):
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.flow.graph.sources(call.func))
 
@@ -175,7 +181,8 @@ class Readers:
                     yield Open(use.site, "raises on a tensor with a dimension")
                 elif part is ITSELF and not self.numbers.is_alike(use, place, expression, (place, part) not in kept):
                     yield Open(use.site, "may compute another result from a number")
-        yield from self.written_under_another_name(expression)
+        computed = [place for place, part in reach.places if part is ITSELF and (place, part) not in kept]
+        yield from self.written_under_another_name(expression, computed)
 
     def is_entered(self, site: ast.AST) -> bool:
         """Whether a call leads to code in sight alone."""
@@ -184,27 +191,43 @@ class Readers:
             return False  # `functools.singledispatch` asks for the type
         return site in calls.targets and site not in calls.opaque and site not in calls.library_calls
 
-    def written_under_another_name(self, expression: ast.expr) -> Iterator[Open]:
+    def written_under_another_name(self, expression: ast.expr, computed: Sequence[Place]) -> Iterator[Open]:
         """A number does not change where the tensor would: an object that is written to in place and has two names, or is kept."""
-        for source in self.flow.graph.sources(expression):
-            for place, part in self.flow.graph.reach([source], made=False).places:
-                if part is ITSELF and (isinstance(place, Old) or place in self.in_place):
-                    yield Open(place.statement if isinstance(place, Old) else place, "writes to it through another name")  # type: ignore[arg-type]
+        statement = self.flow.paths.statement(expression)
+        reached = [
+            each for source in self.flow.graph.sources(expression) for each in self.flow.graph.reach([source], made=False).places
+        ]
+        written = [place for place, part in reached if part is ITSELF and (isinstance(place, Old) or place in self.in_place)]
+        others = [place for place in computed if isinstance(place, Old) and place.statement is not statement]
+        for place in [*written, *self.held_elsewhere(others, computed)]:
+            yield Open(place.statement if isinstance(place, Old) else place, "writes to it through another name")  # type: ignore[arg-type]
         for place in self.sharing(self.flow.graph.sources(expression)):
             if isinstance(place, Old) or place in self.overwritten:
                 yield Open(place.statement if isinstance(place, Old) else place, "writes to its memory")  # type: ignore[arg-type]
-        statement = self.flow.paths.statement(expression)
         total = self.flow.paths.parents.get(expression)
         if not isinstance(statement, ast.AugAssign) and not isinstance(total, ast.AugAssign):
             return
         own = ast.unparse(statement.target) if isinstance(statement, ast.AugAssign) else ""
         for alias in self.aliases(statement):
-            if isinstance(getattr(alias, "ctx", None), ast.Store):
-                kept = ast.unparse(alias) != own  # type: ignore[arg-type]
-            else:
-                kept = any(edge.kind is Kind.IN and not is_attribute(edge.key) for edge in self.flow.graph.edges.get(alias, ()))
-            if kept:
+            if self.keeps(alias, own):
                 yield Open(alias if isinstance(alias, ast.AST) else statement, "keeps the total, which is later changed in place")
+
+    def held_elsewhere(self, written: Sequence[Old], computed: Sequence[Place]) -> Iterator[Old]:
+        """What is computed of a number is a new number: `shown = total; shown += 1` changes both names where that is one tensor."""
+        origins = [place for place in computed if self.flow.graph.sources(place) == (place,)] if written else []
+        for old, origin in itertools.product(written, origins):
+            own = ast.unparse(old.statement.target)
+            # who gets it behind the change has the result
+            behind = () if origin is old.statement else (old.statement,)
+            held = {place for place, part in self.flow.graph.reach([origin], made=False, without=behind).places if part is ITSELF}
+            if old in held and any(self.keeps(place, own) for place in held):
+                yield old
+
+    def keeps(self, place: Place, own: str) -> bool:
+        """Whether what is at the place is assigned to something else than `own`, or put into a container."""
+        if isinstance(getattr(place, "ctx", None), ast.Store):
+            return ast.unparse(place) != own  # type: ignore[arg-type]
+        return any(edge.kind is Kind.IN and not is_attribute(edge.key) for edge in self.flow.graph.edges.get(place, ()))
 
     @cached_property
     def in_place(self) -> set[Place]:
