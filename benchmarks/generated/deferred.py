@@ -254,4 +254,37 @@ def remembered(s: Script) -> None:
     ]
 
 
-SCENES = (scheduled, scheduled, pipeline, pipeline, talking, remembered)
+def evaluated(s: Script) -> None:
+    """What looks like an evaluation gives losses that something walks, or looks at, much later."""
+    net, o, made = model(s)
+    name, kept = s.name("evaluate"), store(s)
+    body = [
+        *s.pick([], ["net.eval()"]),
+        *kept.setup,
+        *block("for i, (x, y) in enumerate(data):", kept.add("F.mse_loss(net(x), y)")),
+    ]
+    s.define(*block(f"def {name}(net, data):", body, [f"return {kept.total}"]))
+    deed = s.pick("v.backward()", "(v * 1.0).backward()", "print(float(v))", "print(getattr(v, 'requires_grad', None))")
+    deed = deed if kept.tensor else "print(float(v))"
+    setup, step, end = _later(s, deed)
+    end = [f"{o}.zero_grad()", *end, f"{o}.step()"] if "backward" in deed else end
+    lines = [f"loss = {name}({net}, data)", *step]
+    s.body += [*made, *data(s, 3), *setup, *s.pick(lines, block("for epoch in range(2):", lines)), *end]
+
+
+def retained(s: Script) -> None:
+    """A graph is retained for a walk that comes much later, or never."""
+    net, o, made = model(s)
+    deed = s.pick(
+        "v.backward()", "v.backward()", "(v * 2).backward(retain_graph=True)", "print(v.item())", "print(v.requires_grad)"
+    )
+    setup, step, end = _later(s, deed)
+    retain = s.pick("retain_graph=True", "retain_graph=True", "retain_graph=i < 2", "create_graph=True")
+    train = [*forward(s, net), f"loss.backward({retain})", *s.pick([], [f"{o}.zero_grad()"])]
+    order = [*train, *step] if s.chance(0.7) else [train[0], *step, *train[1:]]
+    begin, told, last = logs(s, store(s))
+    s.body += [*made, *data(s, 3), *setup, *begin]
+    s.body += [*block("for i, (x, y) in enumerate(data):", order, told), *end, f"{o}.step()", *last]
+
+
+SCENES = (scheduled, scheduled, pipeline, pipeline, talking, remembered, evaluated, evaluated, retained, retained)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from benchmarks.generated.programs import NAMES, program
 from benchmarks.generated.running import Run, run, warm
+from graphfix.autograd.symptoms import Raises
 from graphfix.model import Finding
 from graphfix.run.selection import Wanted
 
@@ -57,7 +58,7 @@ class Result:
 
 
 def fixed(text: str, seed: int = 0) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The text after all safe fixes, the codes of the rules that made them, and of those with something left to say.
+    """The text after all safe fixes, the codes of the rules that made them, and of those with something left to say, marked where that is an error.
 
     Every second seed takes in the rules that are asked for by name.
     """
@@ -68,7 +69,13 @@ def fixed(text: str, seed: int = 0) -> tuple[str, tuple[str, ...], tuple[str, ..
     path = Path("/nowhere/train.py")
     wanted = Wanted(extend=("GF9",)) if seed % 2 else Wanted()
     done = repair(Texts(path, (path.parent,), lambda _: wanted.conventions), text, wanted)  # type: ignore[arg-type]
-    return done.text, *(tuple(sorted({named(finding) for finding in found})) for found in (done.fixed, done.left))
+    left = {named(finding) + "!" * raises(finding) for finding in done.left}
+    return done.text, tuple(sorted({named(finding) for finding in done.fixed})), tuple(sorted(left))
+
+
+def raises(finding: Finding) -> bool:
+    """Whether what the finding tells ends in an error, whatever its rule."""
+    return any(isinstance(symptom, Raises) for symptom in finding.symptoms)
 
 
 def named(finding: Finding) -> str:
@@ -119,7 +126,7 @@ def _of_another(before: Run, after: Run, rules: Sequence[str], left: Sequence[st
         # the repair let the program get to it
         return True
     ours = any(words in before.error for words in _OF_GRAPHS)
-    told = not {rule.removesuffix("+") for rule in left} <= GROWING
+    told = any(rule.endswith("!") or rule.removesuffix("+") not in GROWING for rule in left)
     if not ours and after.place and after.error.split(":")[0] == before.error.split(":")[0]:
         # the types that the message names may be others now
         return True

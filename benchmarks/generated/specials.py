@@ -49,13 +49,16 @@ def walking(s: Script) -> None:
     deed = s.pick(
         ["v.backward()"],
         ["v.backward()", "self.kept.append(v)"],
+        ["v.backward(retain_graph=True)"],
+        ["(v * 0.5).backward(retain_graph=True)", "self.kept.append(v)"],
         ["self.kept.append(v)", *block("if len(self.kept) == 2:", ["sum(self.kept).backward()", "self.kept.clear()"])],
         [*block("for old in self.kept:", ["old.backward()"]), "self.kept[:] = [v]"],
         ["self.kept.append(v)", "self.kept[-1].backward()"],
     )
     setup, call = _object(s, deed)
     begin, told, last = logs(s, store(s))
-    walks = s.pick([call], [call], [call, "loss.backward()"], ["loss.backward()", call])
+    second = s.pick("loss.backward()", "loss.backward(retain_graph=True)")
+    walks = s.pick([call], [call], [call, "loss.backward()"], [second, call])
     s.body += [
         *made,
         *setup,

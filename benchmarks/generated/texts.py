@@ -144,7 +144,8 @@ def evaluated(s: Script) -> None:
         body += [f"return {{'value': {value}}}"]
         call = [f"result = {name}({net}, data)", *text(s, s.pick("result['value']", "result"))]
     else:
-        body += [f"return f'{{float({kept.total}):.3f}}'"]
+        total = kept.total.replace("'", '"')
+        body += [f"return f'{{float({total}):.3f}}'"]
         call = [f"print({name}({net}, data))"]
     s.define(*block(f"def {name}(net, data):", body))
     s.body += [*made, *data(s, 3), *call]
