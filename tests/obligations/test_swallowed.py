@@ -199,3 +199,56 @@ def test_a_task_that_is_awaited_raises_where_it_is_awaited() -> None:
         asyncio.run(main())
         """
     )
+
+
+HANDLER = """
+import torch
+class Skip(RuntimeError):
+    pass
+class Bad(ValueError):
+    pass
+Fault = RuntimeError
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+failed = 0
+def step(x):
+    global failed
+    try:
+        loss = net(x).mean()
+        opt.zero_grad()
+        loss.backward()
+        (loss * 2).backward()
+        opt.step()
+    except {caught}:
+        failed += 1
+    finally:
+        opt.zero_grad()
+for i in range(3):
+    step(torch.randn(2, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("caught", "is_safe"),
+    [
+        ("ValueError", True),
+        ("(ValueError, ArithmeticError)", True),
+        ("KeyError", True),
+        ("RuntimeError", False),
+        ("Exception", False),
+        ("NotImplementedError", False),
+        ("(ValueError, RuntimeError)", False),
+        ("Skip", False),
+        ("Bad", False),
+        ("Fault", False),
+    ],
+)
+def test_a_handler_of_another_error_swallows_nothing(caught: str, is_safe: bool) -> None:
+    """A second walk raises a `RuntimeError`, and no error that derives from something else."""
+    program = HANDLER.replace("{caught}", caught)
+    assert bool(safe_titles(program)) is is_safe
+
+
+def test_a_name_of_the_program_s_own_is_no_error_of_python() -> None:
+    program = HANDLER.replace("{caught}", "ValueError").replace("class Skip", "class ValueError")
+    assert safe_titles(program) == []

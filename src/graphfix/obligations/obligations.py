@@ -17,6 +17,7 @@ from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.missing_backwards import expressions_waiting
 from graphfix.analysis.second_backward import SecondBackward
+from graphfix.autograd.symptoms import Raises
 from graphfix.dataflow.between import in_same_iteration
 from graphfix.effects.table import words_with
 from graphfix.model import (
@@ -162,6 +163,8 @@ class Proof(Inquiry):
         spans = {finding.span, *(program.placed(label.path, label.span) for label in finding.story)}
         if finding.fix.ground is Ground.UNUSED:
             return
+        kinds = {symptom.error for symptom in finding.symptoms if isinstance(symptom, Raises)}
+        error = kinds.pop() if len(kinds) == 1 else ""
         for span in sorted(spans, key=lambda each: (each.start, each.end)):
             for part in self.evidence.program.lying_at(span):
                 walks = (
@@ -170,7 +173,7 @@ class Proof(Inquiry):
                     for inner in subtree(code)
                     if isinstance(inner, ast.Call) and name_of(inner.func) in WALKS
                 )
-                for place in filter(None, (swallowed(self.flow, each) for each in dict.fromkeys((part, *walks)))):
+                for place in filter(None, (swallowed(self.flow, each, error=error) for each in dict.fromkeys((part, *walks)))):
                     yield Open(place, "may catch the error that this fix removes")
                     break
 

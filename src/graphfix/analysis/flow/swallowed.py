@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,11 @@ EXITS = ("__exit__", "__aexit__")
 EXPECTING = ("expectedFailure", "xfail")
 
 
-def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True) -> ast.AST | None:
+def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "") -> ast.AST | None:
     """The place that may swallow what is raised at `site`, in its function or in one that calls it.
 
-    `by_runners`: also what runs code of the program and keeps its errors to itself, as a test runner does.
+    `by_runners`: also what runs code of the program and keeps its errors to itself, as a test runner does. `error`: the name of
+    Python's error, where it is known.
     """
     runner = next(runners(flow), None) if by_runners else None
     if runner is not None:
@@ -41,7 +43,7 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True) -> ast.AST | N
     pending = [site]
     while pending:
         node = pending.pop()
-        place = swallowed_inside(flow, node)
+        place = swallowed_inside(flow, node, error)
         if place is not None:
             return place
         owner = flow.paths.owner(node)
@@ -83,13 +85,13 @@ def is_run_by_library(flow: Flow, function: ast.AST) -> bool:
     return any((row := row_of(base)) is not None and row.swallows for base in bases if base)
 
 
-def swallowed_inside(flow: Flow, node: ast.AST) -> ast.AST | None:
+def swallowed_inside(flow: Flow, node: ast.AST, error: str) -> ast.AST | None:
     """The `try` or `with` of the same code object that may swallow what is raised at a node."""
     raising = flow.paths.raising(node)
     for each in raising:
         if isinstance(each, Opaque):
             return each.node
-        ended = next(ending_of(flow.paths.ways(node), each, lambda match: catches(flow, match.node)), None)
+        ended = next(ending_of(flow.paths.ways(node), each, lambda match: catches(flow, match.node, error)), None)
         if ended is not None:
             return flow.paths.statement(flow.paths.parents[ended.node]) if is_part(ended.node) else ended.node
     return None
@@ -112,15 +114,23 @@ def swallowed_around(flow: Flow, function: ast.AST) -> ast.AST | None:
     return None
 
 
-def catches(flow: Flow, handler: ast.AST) -> bool:
-    """Whether a handler may take an error of torch."""
+def catches(flow: Flow, handler: ast.AST, error: str = "") -> bool:
+    """Whether a handler may take an error of torch, or the `error` of this name."""
     if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = [kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds]
     # the program may call other errors so: `Full = (MemoryError, RuntimeError)`
     renamed = any(isinstance(source, (ast.Tuple, ast.BinOp)) for kind in kinds for source in flow.graph.sources(kind))
-    return renamed or not all(name in OTHERS for name in names)
+    return renamed or not all(name in OTHERS or is_another(flow, kind, error) for kind, name in zip(kinds, names))
+
+
+def is_another(flow: Flow, kind: ast.expr, error: str) -> bool:
+    """Whether a handler names an error of Python's that the `error` cannot be: `ValueError` takes no `RuntimeError`."""
+    named, raised = (getattr(builtins, name, None) for name in (getattr(kind, "id", ""), error))
+    if not (isinstance(named, type) and isinstance(raised, type)) or flow.graph.sources(kind) != (kind,):
+        return False
+    return not (issubclass(named, raised) or issubclass(raised, named))
 
 
 @true_of_itself
