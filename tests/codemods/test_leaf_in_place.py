@@ -180,3 +180,59 @@ def test_a_leaf_whose_gradient_is_read_stays_the_leaf() -> None:
     (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF313")
     assert finding.fix is not None
     assert "    with torch.no_grad():\n        y[0] = 1\n" in apply_fixes(program, [finding.fix]).text
+
+
+BASE = """
+class Hooks:
+    def enable_input_require_grads(self):
+        def need(module, args, output):
+            output.requires_grad_(True)
+
+        self.handle = self.get_input_embeddings().register_forward_hook(need)
+"""
+MODEL = """
+import torch
+from torch import nn
+from hooks_of_the_project import Hooks
+
+
+class Model(Hooks, nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.text, self.image = nn.Embedding(10, 4), nn.Linear(6, 4)
+
+    def get_input_embeddings(self):
+        return self.text
+
+    def forward(self, ids, pixels, mask):
+        embeds = self.get_input_embeddings()(ids)
+        {write}
+        return embeds
+
+
+model = Model()
+for p in model.text.parameters():
+    p.requires_grad = False
+model.enable_input_require_grads()
+mask = torch.zeros(2, 5, dtype=torch.bool)
+mask[:, 0] = True
+model(torch.randint(10, (2, 5)), torch.randn(2, 6), mask).mean().backward()
+"""
+WRITES = (
+    "embeds[mask] = self.image(pixels)",
+    "embeds.masked_scatter_(mask.unsqueeze(-1), self.image(pixels))",
+    "embeds.index_copy_(1, torch.tensor([0]), self.image(pixels).unsqueeze(1))",
+)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_hook_that_a_base_in_another_file_registers(write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hooks_of_the_project.py").write_text(BASE)
+    program = MODEL.format(write=write)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+        exec(compile(program, "train.py", "exec"), {})
+    (finding,) = (each for each in findings_of(tmp_path / "train.py", program) if each.code == "GF313")
+    assert finding.fix is not None
+    repaired = apply_fixes(program, [finding.fix]).text
+    exec(compile(repaired, "train.py", "exec"), {})
