@@ -23,7 +23,7 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     hand_on(m, values, site, key, callee.receiver if isinstance(callee, BoundMethod) else None)
     if isinstance(callee, BoundMethod) and callee.name not in OF_DICTS:
         hand_over(m, [source])  # `model.apply(freeze)`
-    run_callbacks(m, values, site)
+    call_back_from_outside(m, values, site)
     force = isinstance(callee, (Unknown, Instance)) or (
         isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
     )
@@ -68,11 +68,19 @@ def is_unproven(node: Node) -> bool:
     return not (node.certain or node.parents or node.leaves)
 
 
-def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
+def call_back_from_outside(m: Interpreter, values: list[Value], site: ast.AST) -> None:
+    """Code that is not followed calls the functions that it is given, and gets what they return: it may walk that, or keep it."""
+    for result in run_callbacks(m, values, site):
+        m.escape(result, site, "returned")
+        m.note_reader(result, site)
+
+
+def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> list[Value]:
     """A function of the project that is handed over is called, once, by whoever gets it: but not where it is only being decorated.
 
-    And a context that begins where it is entered is entered.
+    And a context that begins where it is entered is entered. Gives what the functions return.
     """
+    results = []
     for value in values:
         if isinstance(value, Manager) and not m.decorates:
             m.within(value, site, lambda entered: m.escape(entered, site, "argument"))
@@ -82,4 +90,5 @@ def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
             and isinstance(value.definition, ast.FunctionDef)
             and m.active.get(value.definition, 0) == 0
         ):
-            m.call(value, [], {}, site)
+            results.append(m.call(value, [], {}, site))
+    return results

@@ -13,7 +13,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Handed, Number
-from graphfix.interpreter.unknown_calls import hand_on, run_callbacks
+from graphfix.interpreter.unknown_calls import call_back_from_outside, hand_on, run_callbacks
 from graphfix.interpreter.values import (
     KEPT,
     NONE,
@@ -102,7 +102,7 @@ def out_of_sight(m: Interpreter, name: str, arguments: list[Value], keywords: di
     """What a function gives of which nothing is known: it may keep what it is given, or call it."""
     values = given(arguments, keywords)
     hand_on(m, values, site, name)
-    run_callbacks(m, values, site)
+    call_back_from_outside(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
     made = Unknown((name, site, m.now()), node)
     if node is None:
