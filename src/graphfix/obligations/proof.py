@@ -20,6 +20,7 @@ from graphfix.obligations.missing_rows import missing_rows
 from graphfix.obligations.obligations import MOST_PLACES, Proof
 from graphfix.obligations.repeats import repeats
 from graphfix.obligations.stays import Stays
+from graphfix.obligations.unrecorded import ROUNDS
 from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
@@ -84,10 +85,13 @@ def proof_of(evidence: Evidence) -> Proof:
 def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:
     """The finding with a fix that its user has to decide on, and the places that could not be excluded."""
     assert finding.fix is not None
-    labels = (label(evidence, finding, each) for each in opened)
-    # `x.numpy` and the call of it are one place
-    told = {(each.path, each.span.start, each.message): each for each in labels}.values()
-    new = [each for each in told if each not in finding.story]
+    known = {(each.path, each.span) for each in finding.story if each.message.startswith(OPEN)}
+    told: dict[str, Label] = {}
+    for each in opened:  # each reason once, and of one place one reason
+        place = label(evidence, finding, each)
+        if (place.path, place.span) not in known:
+            told.setdefault(ROUNDS if each.reason == ROUNDS else place.message, place)
+    new = list(told.values())
     repair = finding.fix.doubted(reason_of(opened[0]))
     if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
         repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
