@@ -26,6 +26,10 @@ for step in range(3):
         ("setattr(nn.RNN, 'forward', lambda self, x, h: (x, h))", []),
         ("net._forward_hooks[0] = print", []),
         ("opt.step = lambda: None", []),
+        ("import functools; functools.lru_cache = lambda f: f", []),
+        ("from settings import cfg; cfg.cuda = True", ["GF201"]),
+        ("from settings import cfg; setattr(cfg, 'cuda', True)", ["GF201"]),
+        ("import settings; settings.options.forward = print", []),
     ],
 )
 def test_methods_that_are_replaced(patch: str, codes: list[str]) -> None:

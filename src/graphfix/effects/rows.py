@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphfix.effects.project_rows import added_row, added_to_methods, is_added_class
+from graphfix.effects.project_rows import added_row, added_to_methods, has_rows, is_added_class
 from graphfix.effects.schema import BadRow, Row, home_of, row_in_table, rows_of
 
 if sys.version_info >= (3, 11):
@@ -21,6 +21,11 @@ else:
     import tomli as tomllib
 
 PYTHON = "python.toml"  # has the rows of the standard library; each other library has a file that is named like it
+
+
+def is_known(library: str) -> bool:
+    """Whether rows tell of a library, or of a module of Python: of its functions, of its classes, or of what they use."""
+    return f"{library}.toml" in files() or library in sys.stdlib_module_names or has_rows()
 
 
 def row_of(name: str) -> Row | None:

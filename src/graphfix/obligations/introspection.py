@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.flow import Flow
-from graphfix.effects.rows import row_of
+from graphfix.effects.rows import is_known, row_of
 from graphfix.effects.schema import Observes
 from graphfix.obligations.inquiry import Open
 from graphfix.source.subtree import subtree
@@ -91,7 +91,7 @@ def replaced(flow: Flow) -> Iterator[Open]:
     for call, dotted in flow.code.calls.items():
         if dotted == "setattr" and len(call.args) == 3:
             named = isinstance(call.args[1], ast.Constant) and call.args[1].value in CALLED
-            if named or flow.code.dotted_in(call.args[0]):
+            if named or is_of_known_library(flow, call.args[0]):
                 yield Open(call, "replaces a method, or an attribute of a library, at run time")
                 return
 
@@ -103,7 +103,13 @@ def replaces(flow: Flow, part: ast.Attribute, above: ast.AST | None) -> bool:
         return True
     if part.attr == "step" and isinstance(above, ast.Assign):
         return any(is_function(flow, source) for source in flow.graph.sources(above.value))
-    return flow.code.dotted_in(part.value) and not f"{flow.code.dotted(part.value) or ''}.{part.attr}".startswith(SETTINGS)
+    return is_of_known_library(flow, part.value) and not f"{flow.code.dotted(part.value) or ''}.{part.attr}".startswith(SETTINGS)
+
+
+def is_of_known_library(flow: Flow, value: ast.expr) -> bool:
+    """Whether a value may be of a library of which something is known, which no longer holds then; of others, nothing is taken for granted."""
+    known = flow.code.dotted(value) or "" if flow.code.dotted_in(value) else None
+    return known is not None and (not known or is_known(known.partition(".")[0]))
 
 
 def is_function(flow: Flow, source: object) -> bool:
