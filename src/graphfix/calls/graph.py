@@ -179,7 +179,7 @@ class CallGraph:
     def _called_back(self, found: Targets, code: Code, call: ir.Call) -> None:
         """What a library may call of what it is given: functions, what iterators that it has made call, and special methods of objects."""
         libraries = list(found.libraries)
-        calls = found.is_open or any(row is None or row.calls for row in map(row_of, libraries))
+        calls = found.is_open or any(row is None or row.calls or row.applies for row in map(row_of, libraries))
         for argument in call.arguments if libraries or found.is_open else ():
             for meaning in self._with_items(code, argument.value):
                 if isinstance(meaning, CODE) and (calls or argument.name is not None):

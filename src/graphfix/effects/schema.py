@@ -97,6 +97,7 @@ class Row:
     takes_out: bool = False  # something out of the object that it is called on
     backward: bool = False  # it runs a backward pass from its first argument (of a method, the first behind the object that it is called on)
     runs: str = ""  # methods of classes in sight that it may run
+    applies: bool = False  # it runs `forward` of its own class, behind a context, and each backward pass runs `backward` with that
     not_called: str = ""  # why the test that compares rows with what is installed does not call it
     even_in_sight: bool = False  # it holds for a function that the analysed code defines, too; no table says so, only old settings
 

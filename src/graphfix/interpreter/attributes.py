@@ -65,7 +65,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
         return value.data
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, NonTensor((name, value.serial)))
-    if isinstance(value, Class):
+    if isinstance(value, Class) and not value.applies(name):
         return Unknown(("attribute", value.serial, name))
     if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
         return value.items[FIELDS[name]]

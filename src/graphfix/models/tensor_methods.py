@@ -118,11 +118,7 @@ def call_torch_method(
             step_by_hand(m, receiver, site)
         computes = known is not None and known.differentiable and known.result == "tensor" and not known.inplace
         return tensor_like_method(m, m.parameter(receiver, site), name, arguments, keywords, site) if computes else receiver
-    if (
-        isinstance(receiver, Class)
-        and any(base == "torch.autograd.Function" for base in receiver.external_bases())
-        and name == "apply"
-    ):
+    if isinstance(receiver, Class) and receiver.applies(name):
         if marks_no_graph(receiver):
             return m.unknown(site, arguments, callee=("function", receiver.identity))
         return Tensor(m.record(site, arguments, saves_for_backward(receiver)))

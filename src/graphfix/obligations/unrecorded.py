@@ -90,6 +90,7 @@ class Unrecorded(Inquiry):
         yield from Objects(self.flow).saved_flags(reach)
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
+        operations = self.flow.calls.methods.own_operations.forwards
         for each in inside:
             led_to = self.flow.led_to(each)
             for code in self.flow.reached_anyhow(each):
@@ -101,7 +102,9 @@ class Unrecorded(Inquiry):
                     yield Open(code, "may store its result")
                 for part in subtree(code):
                     if code is not each and isinstance(part, ast.Call) and name_of(part.func) in WALKS:
-                        yield Open(part, "calls backward() inside", breaks=code in led_to)
+                        yield Open(part, "calls backward() inside", breaks=code in led_to and code not in operations)
+                    elif code in operations and part in self.flow.calls.opaque:  # no run enters these
+                        yield Open(part, Sink.ESCAPES.value)
                     elif asks_for_recording(self.flow, part):
                         yield Open(part, "checks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part) and not (self.allows_rounding and only_rounds(part)):

@@ -35,12 +35,14 @@ class Callee(NamedTuple):
     """What may be called: code in sight (a function, a class, the entrance of an object), or none (`code` is None).
 
     `tame`: a library that is well known has made it. `is_part`: of a layer of torch that runs others, as `nn.Sequential` does.
+    `is_applied`: the operation that a class defines, by a method of its base: `relu = Relu.apply`.
     """
 
     code: ast.AST | None
     is_entrance: bool = False
     tame: bool = False
     is_part: bool = False
+    is_applied: bool = False
 
 
 UNKNOWN = Callee(None)
@@ -158,6 +160,8 @@ class Callables:
             is_part = library.is_layer(self.code.calls[place])
             for method in self.entrances.below(place) if holds else ():
                 yield Callee(method, is_entrance=True, is_part=is_part)
+        elif isinstance(place, ast.Attribute) and (classes := self.methods.operations(place)):
+            yield from (Callee(cls, is_applied=True) for cls in classes)
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN
 

@@ -261,7 +261,10 @@ class Calls:
         self.led_to[call] = callees
         self.guessed.difference_update((call, callee.code) for callee in new if callee.code is not None)
         for callee in new:
-            if isinstance(callee.code, ast.ClassDef):
+            if callee.is_applied:
+                self.methods.apply([callee.code], call)  # type: ignore[list-item]
+                self.passed_on(call)
+            elif isinstance(callee.code, ast.ClassDef):
                 self.construct(callee.code, call)
             elif callee.code is not None:
                 self.enter(callee.code, call, call.func if callee.is_entrance else None)  # type: ignore[arg-type]
@@ -280,6 +283,11 @@ class Calls:
             self.flow.add(place, call, Kind.IN)
         if opaque and last:
             self.through_anything(call, given)
+
+    def passed_on(self, call: ast.Call) -> None:
+        """What is given to a computation is part of what it gives."""
+        for argument in arguments(call):
+            self.flow.add(argument, call, Kind.MADE)
 
     def through_base(self, call: ast.Call, cls: ast.ClassDef | None) -> None:
         """`super().name(...)` of a library's class: it may record something of what it is given, and of what the object holds."""
@@ -350,15 +358,15 @@ class Calls:
             for keyword in call.keywords:
                 self.flow.add(keyword.value, call, Kind.IN if keyword.arg else Kind.POURED, keyword.arg)
 
-    def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True) -> None:
-        """The arguments get to the parameters, and what the function returns to the call."""
+    def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True, behind: int = 0) -> None:
+        """The arguments get to the parameters, `behind` the first of which something else stands, and what the function returns to the call."""
         if (call, function, receiver, gives) in self.linked:
             return
         self.linked.add((call, function, receiver, gives))
         self.entered[function] = None
         self.targets.setdefault(call, {})[function] = None
         named = {each.arg: each for each in parameters(function)}
-        positional = [*function.args.posonlyargs, *function.args.args]
+        positional = [*function.args.posonlyargs, *function.args.args][behind:]
         if function in self.code.class_of and "staticmethod" not in decorators(function):
             if receiver is not None and positional:
                 self.flow.add(receiver, positional[0], Kind.SAME, call=call)

@@ -49,6 +49,13 @@ class Lookup:
         """A class and its bases in sight."""
         return line_of(self.graph.values, cls).classes
 
+    def libraries(self, classes: Iterable[ast.ClassDef]) -> tuple[str, ...] | None:
+        """The classes of libraries that any of `classes` derives from, by full names; None where one derives from what is not known."""
+        lines = [line_of(self.graph.values, cls) for cls in classes]
+        if any(line.is_open for line in lines):
+            return None
+        return tuple(dict.fromkeys(name for line in lines for name in line.libraries))
+
     def derives(self, cls: ast.ClassDef, name: str) -> bool:
         """Whether `cls`, or one of its bases in sight, names a base whose last word is this."""
         return any(word(base) == name for each in self.line(cls) for base in each.bases)

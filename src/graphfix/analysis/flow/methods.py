@@ -11,9 +11,11 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.functions import DISPLAYS, arguments
 from graphfix.analysis.flow.lookup import Method
+from graphfix.analysis.flow.operations import Operations
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
 from graphfix.analysis.flow.spelled import constant, is_text
+from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Puts, Returns, Row
 
 TEXT = ("builtins.str",)
@@ -42,8 +44,8 @@ GIVEN = {
 class Origins:
     """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`).
 
-    `libraries`: the classes of libraries of which it is one, or what has made it, by full names; empty where that is not all that it may be. `strange`: a
-    library of which nothing is known may have made it, so that its methods are none that have rows.
+    `libraries`: the classes of libraries of which it is one, from which its classes in sight derive, or what has made it, by full names; empty where
+    that is not all that it may be. `strange`: a library of which nothing is known may have made it, so that its methods are none that have rows.
     """
 
     classes: tuple[ast.ClassDef, ...]
@@ -59,20 +61,23 @@ class Library(NamedTuple):
     name: str
 
 
-Asked = TypeVar("Asked", ast.Call, ast.Subscript)
+Asked = TypeVar("Asked", ast.Call, ast.Subscript, ast.Attribute)
 FOREIGN, OPEN, STRANGE = "foreign", "open", "strange"
 
 
 class Methods:
     """Links method calls. `enter` links a call with a method, `callbacks` with the functions among what is handed over.
 
-    `unknown` takes the calls of which no method is known, `of_libraries` those of methods that a class inherits of a library.
+    `unknown` takes the calls of which no method is known, `of_libraries` those of methods that a class inherits of a library. `apply` links a call
+    with the operations that classes define, and tells whether all of them are in sight.
     """
 
     def __init__(
         self, code: Sight, enter: Callable[..., None], callbacks: Callable[..., None], unknown: dict[ast.Call, None]
     ) -> None:
         self.code = code
+        self.own_operations = Operations(code, enter)
+        self.apply = self.own_operations.apply
         self.flow = code.flow
         self.enter = enter
         self.callbacks = callbacks
@@ -87,7 +92,8 @@ class Methods:
         self.added_at = self.begun_at = 0
         self.linked: dict[ast.AST, tuple[object, ...]] = {}
         self.generics: set[ast.Call] = set()
-        self.handled: set[tuple[ast.Call, str]] = set()
+        self.handled: set[tuple[ast.Call, str, bool]] = set()
+        self.callers: dict[ast.Call, dict[str, None]] = {}
         self.rows: dict[ast.Call, tuple[Row, ...]] = {}
         self.known: dict[tuple[Hashable, ...], Origins] = {}
         self.of_libraries: dict[ast.Call, ast.ClassDef | None] = {}
@@ -101,8 +107,8 @@ class Methods:
             self.inherited(call, name)
             return
         if self.is_linked(call, found, last, Field(name) in self.flow.values):
-            if call in self.generics:
-                self.callbacks(call, [receiver, *arguments(call)], name)
+            for caller in (name, *self.callers.get(call, ())) if call in self.generics else ():
+                self.callbacks(call, [receiver, *arguments(call)], caller)
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
@@ -156,7 +162,8 @@ class Methods:
             libraries = tuple(sorted(each.name for each in said if isinstance(each, Library)))
             strange = STRANGE in said
             is_open = OPEN in said or strange
-            all_known = () if FOREIGN in said or is_open else libraries
+            bases = self.code.lookup.libraries(classes)
+            all_known = () if FOREIGN in said or is_open or bases is None else (*libraries, *bases)
             self.known[said] = Origins(classes, FOREIGN in said or bool(libraries), is_open, all_known, strange)
         return self.known[said]
 
@@ -224,12 +231,14 @@ class Methods:
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
         rows = self.rows[call] = library.methods_of(TEXT if isinstance(receiver, ast.expr) and is_text(receiver) else found.libraries, call, found.open)
+        is_exact = bool(found.libraries)
         for row in rows:
-            if (call, row.name) not in self.handled:
-                self.handled.add((call, row.name))
+            if (call, row.name, is_exact) not in self.handled:
+                self.handled.add((call, row.name, is_exact))
                 self.by_row(row, call, receiver)
-        if not rows and (call, "") not in self.handled:
-            self.handled.add((call, ""))
+                self.runs(row, call, receiver, found)
+        if not rows and (call, "", False) not in self.handled:
+            self.handled.add((call, "", False))
             for place in (receiver, *arguments(call)):
                 self.flow.add(place, call, Kind.MADE)
 
@@ -242,7 +251,7 @@ class Methods:
 
     def by_row(self, row: Row, call: ast.Call, receiver: ast.expr | ast.arg) -> None:
         """What one class does in a method of this name."""
-        if row.calls or row.keeps or any(name in self.code.methods for name in row.runs.split()):
+        if row.keeps or any(name in self.code.methods for name in row.runs.split()):
             self.unknown[call] = None  # such as a handler, which may look at what is logged
         if row.observes is Observes.GRAPH:
             self.flow.end(receiver, Sink.ASKED, call)
@@ -255,6 +264,23 @@ class Methods:
         if gives_attributes(row, call):
             self.code.dynamic(receiver, call)
         self.given_by(row, call, receiver)
+
+    def runs(self, row: Row, call: ast.Call, receiver: ast.expr | ast.arg, found: Origins) -> None:
+        """The code in sight that a method of this name runs; that of an object of which not all is known may run any."""
+        is_exact = bool(found.libraries)
+        if row.calls and is_exact:
+            self.callers.setdefault(call, {})[row.name] = None
+            self.callbacks(call, [receiver, *arguments(call)], row.name)
+        if row.calls and not is_exact or row.applies and not (is_exact and self.apply(found.classes, call)):
+            self.unknown[call] = None
+
+    def operations(self, function: ast.Attribute) -> list[ast.ClassDef]:
+        """The classes whose operations a method of their base runs that is read here; none where it may be something else."""
+        if not any(row.applies for row in library.rows_named(function.attr)):
+            return []
+        found = self.origins_of({function: function.value})[function]
+        is_one = not (found.open or found.foreign) and any(row_of(f"{each}.{function.attr}") for each in found.libraries)
+        return list(found.classes) if is_one and all(self.code.lookup.found(cls, "forward") for cls in found.classes) else []
 
     def slot(self, row: Row, call: ast.Call) -> Hashable:
         """Under which key something is taken out of a mapping."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.effects.rows import row_of
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.values.value import Value
 
@@ -102,6 +103,11 @@ class Class(Value):
         if self._external is None:
             self._external = [base.name for base in self.linearised() if isinstance(base, External)]
         return self._external
+
+    def applies(self, name: str) -> bool:
+        """Whether a method of this name, which a library's class has, runs the operation that this one defines."""
+        rows = (row_of(f"{base}.{name}") for base in self.external_bases())
+        return any(row is not None and row.applies for row in rows)
 
     def is_module(self) -> bool:
         return any(name.endswith("Module") for name in self.external_bases())
