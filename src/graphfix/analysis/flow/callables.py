@@ -162,8 +162,16 @@ class Callables:
                 yield Callee(method, is_entrance=True, is_part=is_part)
         elif isinstance(place, ast.Attribute) and (classes := self.methods.operations(place)):
             yield from (Callee(cls, is_applied=True) for cls in classes)
+        elif library.only_computes(self.named(place)):
+            yield OF_LIBRARY
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN
+
+    def named(self, place: Place) -> str:
+        """The full name of a library's function that stands at a place as a value: `F.relu if plain else F.gelu`."""
+        if isinstance(place, ast.alias):
+            return self.code.library_names.get(place, "")
+        return self.code.dotted(place) or "" if isinstance(place, (ast.Name, ast.Attribute)) else ""
 
     def classes_at(self, place: Place) -> list[ast.ClassDef]:
         """The classes in sight of which an object may be."""

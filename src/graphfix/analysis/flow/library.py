@@ -25,6 +25,15 @@ def lets_go(dotted: str) -> bool:
     return facts(dotted) is not None
 
 
+def only_computes(dotted: str) -> bool:
+    """Whether a function of this name does nothing but compute something of what it is given, so that it matters to nobody who calls it."""
+    row, known = row_of(dotted), facts(dotted)
+    if row is None:
+        return known is not None and known.kind == "function" and not (known.inplace or known.mutates)
+    does = (row.keeps, row.calls, row.backward, row.writes, row.iterates, row.runs, row.pickles, row.swallows, row.attributes, row.hashes, row.compares)
+    return not any(does) and row.puts is Puts.NOTHING and row.observes is Observes.NOTHING
+
+
 def walks_nothing(dotted: str) -> bool:
     """Whether a function of this name neither walks what it is given nor calls it."""
     row = row_of(dotted)

@@ -66,6 +66,7 @@ class Sight(Instructions):
         self.class_of: dict[ast.AST, ast.ClassDef] = {}
         self.functions: dict[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, None] = {}
         self.taken_in: dict[ast.AST, None] = {}
+        self.library_names: dict[ast.alias, str] = {}
 
     @property
     def documents(self) -> dict[ast.AST, Document]:
@@ -226,6 +227,8 @@ class Sight(Instructions):
         inner = self.module(f"{module}.{alias.name}".replace("..", "."), self.document) if module.strip(".") else None
         if inner is None and module:
             self.flow.opaque[alias] = alias
+            if not module.startswith("."):
+                self.library_names[alias] = f"{module}.{alias.name}"
 
     def dotted_in(self, node: ast.AST) -> bool:
         """Whether an attribute is a part of a library, in whatever file it stands."""
