@@ -19,6 +19,7 @@ from graphfix.analysis.flow.places import (
     GivenUp,
     Held,
     Kind,
+    Old,
     Part,
     Place,
     Result,
@@ -27,6 +28,7 @@ from graphfix.analysis.flow.places import (
     deeper,
     taken_out,
 )
+from graphfix.effects.methods import shares_memory
 
 if TYPE_CHECKING:
     from graphfix.analysis.flow.graph import FlowGraph
@@ -182,6 +184,8 @@ class Following:
         """The places at which an object lay before something was put into it: they hold it as well."""
         same = self.moving(("same",), lambda part: (part,))
         for source, edge in self.graph.values.get(place, {}).items():
+            if isinstance(place, Old) and is_alone(self.graph, source):
+                continue
             stays = edge.call is None and not edge.crosses
             call = self.call(edge.call) if edge.call is not None else 0
             via = STAYS if stays else call if edge.leaves else 0
@@ -234,6 +238,39 @@ class Following:
     def call(self, call: ast.Call | None) -> int:
         """The bits of a call."""
         return self.calls.setdefault(call, len(self.calls) + 1 << 1) if call is not None else NO_CALL
+
+
+def is_alone(graph: FlowGraph, name: Place) -> bool:
+    """Whether an object is new where a variable gets it, and nothing but that variable ever holds it.
+
+    Then nobody sees what an augmented assignment puts into it but who reads the variable behind that: which is what it gives.
+    """
+    made = graph.values.get(name, {})
+    if not isinstance(name, ast.Name) or not made or not all(_is_new(graph, each, name) for each in made):
+        return False
+    return all(isinstance(edge.target, Old) or _only_reads(graph, edge.target) for edge in graph.edges.get(name, ()))
+
+
+def _is_new(graph: FlowGraph, made: Place, name: ast.Name) -> bool:
+    """Whether what is computed at a place is an object of its own, which goes to the variable alone."""
+    if not isinstance(made, (ast.Call, ast.BinOp, ast.UnaryOp)) or made in graph.opaque:
+        return False
+    alone = all(edge.target is name for edge in graph.edges.get(made, ()))
+    return alone and not graph.values.get(made) and not graph.taken_from.get(made)
+
+
+def _only_reads(graph: FlowGraph, read: Place) -> bool:
+    """Whether an object that is read there is computed with, or a method of it is called, and nobody gets hold of it, or of its memory."""
+    if any(sink is Sink.ESCAPES for sink, _ in graph.sinks.get(read, ())):
+        return False
+    edges = graph.edges.get(read, ())
+    methods = [edge.target for edge in edges if edge.kind is Kind.OUT]
+    if not all(isinstance(each, ast.Attribute) and not shares_memory(each.attr) for each in methods):
+        return False
+    gets = [edge for place in (read, *methods) for edge in graph.edges.get(place, ()) if edge.kind is not Kind.OUT]
+    functions = [edge.target.func for edge in gets if isinstance(edge.target, ast.Call)]
+    of_methods = all(isinstance(each, ast.Attribute) and each.value is read for each in functions)
+    return of_methods and all(edge.kind in COMPUTED for edge in gets)
 
 
 def past(numbers: bool, made: bool) -> frozenset[Kind]:
