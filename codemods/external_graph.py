@@ -68,5 +68,5 @@ RULE = rule(
     by_hand="compute `{}` inside the loop, or detach it if its parameters are not to be trained",
     shows=(SECOND_WALK,),
     results=CUT,
-    yields_to=("GF205",),
+    yields_to=("GF102", "GF205"),
 )

@@ -117,14 +117,14 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
             if stored:
                 done.update(stored)
                 names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
-                yield told(evidence, walk, stored[0], short(names, 20), made_once(evidence, births), tell)
+                yield told(evidence, walk, stored[0], short(names, 20), made_once(evidence, births, walk), tell)
                 continue
         blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
             continue
         done.add(blamed)
         what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
-        yield told(evidence, walk, blamed, f"`{what}`", made_once(evidence, births), tell)
+        yield told(evidence, walk, blamed, f"`{what}`", made_once(evidence, births, walk), tell)
 
 
 def told(evidence: Evidence, walk: SecondBackward, built: ast.stmt, what: str, subject: Subject, tell: Tell) -> Finding:
@@ -134,10 +134,10 @@ def told(evidence: Evidence, walk: SecondBackward, built: ast.stmt, what: str, s
     return tell(evidence, message, span, met_again(evidence, built, walk), subject=subject, shown_by=walk)
 
 
-def made_once(evidence: Evidence, births: list[Node]) -> Subject:
-    """The subject of a finding about what is computed before a loop: the statements that do so, and their graphs."""
+def made_once(evidence: Evidence, births: list[Node], walk: SecondBackward) -> Subject:
+    """The subject of a finding about what is computed before a loop: the statements that do so, their graphs, and where they are met again."""
     statements = (evidence.program.statement_of(node.site) for node in births if evidence.program.holds(node.site))
-    return Subject(about=frozenset((*statements, *history(births))))
+    return Subject(about=frozenset((*statements, *history(births), *walk.meetings)))
 
 
 def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:

@@ -62,6 +62,11 @@ class SecondBackward:
     always: bool = True
     entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
 
+    @property
+    def meetings(self) -> set[tuple[ast.AST, ast.AST]]:
+        """What is met where: the expressions that made freed nodes, each with the call that meets them again."""
+        return {(event.site, hit.node.site) for _, event, hit in self.hits}
+
 
 def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:
     """The statement that `frame` was at, where the trace passes through it."""

@@ -56,7 +56,11 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         in_time(*story) if pile.second else story,
         repair,
         shown=SECOND_WALK if pile.raises else None,
-        subject=dataclasses.replace(kept(evidence, pile, pile.stores), is_fleeting=ends_with_call(evidence, pile.stores)),
+        subject=dataclasses.replace(
+            kept(evidence, pile, pile.stores),
+            explains=frozenset(each for walk in pile.second for each in walk.meetings),
+            is_fleeting=ends_with_call(evidence, pile.stores),
+        ),
         shown_by=pile.second[0] if pile.second else None,
     )
     return dataclasses.replace(finding, by_hand=COMPUTE_ANEW) if pile.needed else finding
