@@ -276,10 +276,9 @@ class Methods:
 
     def operations(self, function: ast.Attribute) -> list[ast.ClassDef]:
         """The classes whose operations a method of their base runs that is read here; none where it may be something else."""
-        if not any(row.applies for row in library.rows_named(function.attr)):
-            return []
         found = self.origins_of({function: function.value})[function]
-        is_one = not (found.open or found.foreign) and any(row_of(f"{each}.{function.attr}") for each in found.libraries)
+        rows = [row_of(f"{each}.{function.attr}") for each in found.libraries] if found.classes and not found.foreign else []
+        is_one = any(row is not None and row.applies for row in rows)
         return list(found.classes) if is_one and all(self.code.lookup.found(cls, "forward") for cls in found.classes) else []
 
     def slot(self, row: Row, call: ast.Call) -> Hashable:
