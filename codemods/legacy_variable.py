@@ -75,7 +75,7 @@ from graphfix.model import (
     Wrap,
 )
 from graphfix.repair.fixes import fix, naming_torch, unless
-from graphfix.repair.no_grad import doubt_of, doubted_at, no_grad_around, story_of
+from graphfix.repair.no_grad import doubt_of, doubted_at, no_grad_around, recording_part, story_of
 from graphfix.repair.unwrap import Seen, Unwrapped, operations, unwrapped
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
@@ -141,13 +141,11 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
     what = "has no effect here" if place is not None and not place.statements else IGNORED
-    story = (
-        [evidence.label(place.statements[0], "this records a graph that no backward() uses")]
-        if place and place.statements
-        else []
-    )
+    computed = computed_from(tried, old)
+    recording = sorted((each for each in computed if place and place.statements), key=lambda each: each.lineno)[:1]
+    story = [evidence.label(recording_part(each), "this records a graph that no backward() uses") for each in recording]
     ends = by_not_recording(evidence, place.statements, place.statements) if place is not None else None
-    return told(evidence, old, what, story, repair, Subject(explains=frozenset(computed_from(tried, old)), ends=ends))
+    return told(evidence, old, what, story, repair, Subject(explains=frozenset(computed), ends=ends))
 
 
 def in_evaluation(

@@ -47,7 +47,7 @@ UNSAFE = {
     "volatile in code that is not in sight": """
 import other
 v = Variable(x, volatile=True)
-y = other.model(v)
+y = other.net(v)
 other.keep(y)
 """,
     "a tensor of another file": """
@@ -285,3 +285,24 @@ def test_the_inputs_and_the_labels_of_a_loop_are_one_fault() -> None:
     found = [f for f in findings_of(Path("toy.py"), HEAD + PAIRS) if f.code == "GF903" and "volatile" in f.message]
     assert len(found) == 1 and found[0].fix is not None
     assert found[0].fix.title == "compute this under `torch.no_grad()`"
+
+
+BELOW = """
+v = Variable(x, volatile=True)
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "recording"),
+    [
+        ("for _ in range(3):\n    print(len(str(x)))\n    shown = net(v)\n    print(shown.sum().item())", "shown = net(v)"),
+        ("with open('log') as file:\n    file.read()\n    print(net(v).sum().item())", "print(net(v).sum().item())"),
+        ("for row in net(v):\n    print(row.sum().item())", "net(v)"),
+    ],
+)
+def test_what_records_is_named_and_not_the_statement_around_it(use: str, recording: str) -> None:
+    program = HEAD + BELOW.format(use)
+    (found,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF903")
+    spans = [each.span for each in found.story if each.message.startswith("this records")]
+    assert [program.encode()[span.start : span.end].decode() for span in spans] == [recording]

@@ -92,7 +92,7 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
         yield from evaluation_mode(evidence, passes, calls)
 
 
-def recording_part(statement: ast.stmt, passes: Sequence[Node]) -> ast.AST:
+def recording_part(statement: ast.stmt, passes: Sequence[Node] = ()) -> ast.AST:
     """What of a statement records: of one with a body what it begins with, and in that the call of the module, if it stands there."""
     match statement:
         case ast.For() | ast.AsyncFor():
