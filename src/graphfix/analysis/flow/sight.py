@@ -130,10 +130,14 @@ class Sight(Instructions):
 
     def starred(self, name: str) -> Iterator[Cell]:
         """The global names of other modules that a name may be which nothing here binds: those that are imported by a star."""
-        file = self.program.files[self.document.tree]
-        for other in with_starred(self.program, file) if is_public(name) else ():
-            if other is not file and name in self.names(other.tree):
-                yield Cell(other.tree, name)
+        return (cell for cell in self.cells(self.document.tree, name) if cell.scope is not self.document.tree)
+
+    def cells(self, tree: ast.AST, name: str) -> Iterator[Cell]:
+        """The global names that a name of a module may be: its own, and those that come to it by a star."""
+        file = self.program.files[tree]
+        for each in with_starred(self.program, file) if is_public(name) else (file,):
+            if name in self.names(each.tree):
+                yield Cell(each.tree, name)
 
     def names(self, tree: ast.AST) -> Collection[str]:
         """The global names that a module binds, be it in functions."""
@@ -158,8 +162,9 @@ class Sight(Instructions):
     def shared(self, attribute: ast.Attribute) -> Cell | None:
         """The global name of one of the project's modules that `module.name` is; None for everything else."""
         for meaning in self.imported_as(attribute.value):
-            if isinstance(meaning, Module) and attribute.attr in self.names(meaning.tree):
-                return Cell(meaning.tree, attribute.attr)
+            cell = next(self.cells(meaning.tree, attribute.attr), None) if isinstance(meaning, Module) else None
+            if cell is not None:
+                return cell
         return None
 
     def imported_as(self, node: ast.expr) -> list[Meaning]:
@@ -222,7 +227,8 @@ class Sight(Instructions):
     def imported_from(self, alias: ast.alias, module: str) -> None:
         target = self.module(module, self.document)
         if target is not None:
-            self.flow.add(Cell(target.tree, alias.name), alias, Kind.SAME)
+            for cell in list(self.cells(target.tree, alias.name)) or [Cell(target.tree, alias.name)]:
+                self.flow.add(cell, alias, Kind.SAME)
             return
         inner = self.module(f"{module}.{alias.name}".replace("..", "."), self.document) if module.strip(".") else None
         if inner is None and module:
