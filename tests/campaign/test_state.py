@@ -72,6 +72,10 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "no such stage": (lambda path: change(path, "UPDATE target SET stage = 'eaten'"), "is damaged: 'eaten' is not a valid Stage"),
     "no JSON": (lambda path: change(path, "UPDATE target SET facts = '{'"), "is damaged"),
     "other JSON": (lambda path: change(path, "UPDATE target SET facts = '[]'"), "is damaged: the facts of one are no object"),
+    "a fact of another kind": (
+        lambda path: change(path, "UPDATE target SET facts = '{\"findings\": 3}'"),
+        "is damaged: 'findings' of one is not what a campaign writes",
+    ),
     "no text": (lambda path: change(path, "UPDATE target SET facts = x'ff00'"), "is damaged"),
     "no number": (lambda path: change(path, "UPDATE step SET at = 'then'"), "is damaged"),
     "a folder": (folder, "must be a file"),

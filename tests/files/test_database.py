@@ -81,3 +81,12 @@ def test_whose_a_file_is(tmp_path: Path) -> None:
         os.chown(path, 0, 12345)
         path.chmod(0o660)
         assert not_ours(path) == "may be written by other users"
+
+
+def test_a_schema_that_is_no_text_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "own.sqlite3"
+    with sqlite3.connect(path) as base:
+        base.execute(TABLE)
+    path.write_bytes(path.read_bytes().replace(b"TABLE kept (key", b"TABLE k\xb5pt (\xb5ey"))
+    with pytest.raises(sqlite3.DatabaseError, match="malformed"):
+        confine(sqlite3.connect(path), [TABLE], 1000)

@@ -98,3 +98,13 @@ def test_what_is_damaged_goes_in_the_folder_that_was_given(tmp_path: Path, monke
     assert store.got(elsewhere / store.NAME, b"key") == b"made"
     store.clean(where)
     assert not (where / store.NAME).exists() and (elsewhere / store.NAME).exists()
+
+
+def test_bytes_that_a_disk_has_changed_are_not_there(tmp_path: Path) -> None:
+    file = tmp_path / store.NAME
+    store.put(file, {b"key": b"made of many words"})
+    store.close()
+    data = file.read_bytes()
+    assert data.count(b"many words") == 1
+    file.write_bytes(data.replace(b"many words", b"more words"))
+    assert store.got(file, b"key") is None

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from graphfix.campaign.facts import misread
 from graphfix.files.database import Foreign, Steps, confine, not_ours
 
 NAME = "campaign.sqlite3"
@@ -165,7 +166,10 @@ class State:
     @_named
     def begun(self) -> int:
         """When the campaign was begun, in seconds since 1970."""
-        return int(self._base.execute("SELECT begun FROM campaign").fetchone()[0])
+        row = self._base.execute("SELECT begun FROM campaign").fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise ValueError("it does not say when the campaign was begun")
+        return row[0]
 
     def close(self) -> None:
         self._base.close()
@@ -248,4 +252,7 @@ def _target(*row: object) -> Target:
     known = json.loads(facts)
     if not isinstance(known, dict):
         raise ValueError(f"the facts of {name} are no object")
+    wrong = misread(known)
+    if wrong:
+        raise ValueError(f"{wrong!r} of {name} is not what a campaign writes")
     return Target(name, url, Stage(stage), reason, known)

@@ -44,12 +44,19 @@ def confine(base: sqlite3.Connection, tables: Sequence[str], most_bytes: int, *,
     base.set_progress_handler(steps, STEP)
     if sys.version_info >= (3, 11):
         base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most_bytes)
+    try:
+        _held_to(base, tables, made)
+    except UnicodeDecodeError as error:  # what SQLite says of a damaged schema quotes that
+        raise sqlite3.DatabaseError("database schema is malformed") from error
+    return steps
+
+
+def _held_to(base: sqlite3.Connection, tables: Sequence[str], made: bool) -> None:
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
         base.execute(f"PRAGMA {setting}")
     held = base.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid LIMIT ?", (len(tables) + 1,)).fetchall()
     if (held or made) and [sql for (sql,) in held] != list(tables):
         raise Foreign("holds another program's data")
-    return steps
 
 
 def not_ours(path: Path) -> str:

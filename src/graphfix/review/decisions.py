@@ -79,7 +79,7 @@ def load(path: Path) -> Progress:
     try:
         document = read_json(path, STATE_BYTES)
         if document["version"] != VERSION:
-            raise BadProgress(f"progress of version {document['version']!r}, this graphfix knows {VERSION}")
+            raise BadProgress(f"progress of version {document['version']!r:.40}, this graphfix knows {VERSION}")
         files = {str(name): (str(before), str(after)) for name, (before, after) in document["files"].items()}
         return Progress(tuple(_decision(entry) for entry in document["decisions"]), files)
     except NotJson as error:

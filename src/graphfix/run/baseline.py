@@ -94,7 +94,7 @@ def load(path: Path) -> Baseline:
     try:
         document = read_json(path, STATE_BYTES)
         if document["version"] != VERSION:
-            raise BaselineError(f"{path}: a baseline of version {document['version']!r}, this graphfix knows {VERSION}")
+            raise BaselineError(f"{path}: a baseline of version {document['version']!r:.40}, this graphfix knows {VERSION}")
         return Baseline(path, {_string(name): _marks(entries) for name, entries in document["files"].items()})
     except NotJson as error:
         place = f":{error.row}: not a baseline" if error.row else ": not a baseline"

@@ -7,6 +7,7 @@ one of them is killed (https://www.sqlite.org/atomiccommit.html). What cannot be
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import time
@@ -19,6 +20,7 @@ MAX_BYTES = 256 << 20  # of the database, after a run
 MAX_VALUE = 4 << 20  # bytes of what is kept of one text
 WAIT = 2.0  # seconds for another process that writes
 NAME = "findings.sqlite3"
+DIGEST = 16  # bytes
 TABLE = "CREATE TABLE outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
 
 
@@ -81,13 +83,14 @@ def got(file: Path, key: bytes) -> bytes | None:
         row = _connection(file).execute("SELECT made FROM outcome WHERE key = ? AND length(made) <= ?", (key, MAX_VALUE)).fetchone()
     except (sqlite3.Error, OSError, Foreign):
         return None
-    return row[0] if row is not None and isinstance(row[0], bytes) else None
+    made = row[0] if row is not None and isinstance(row[0], bytes) else b""
+    return made[DIGEST:] if made[:DIGEST] == _digest(key, made[DIGEST:]) else None
 
 
 def put(file: Path, values: Mapping[bytes, bytes]) -> None:
     """Keep values by their keys; those that are too large are not kept."""
     now = int(time.time())
-    rows = [(key, made, now) for key, made in values.items() if len(made) <= MAX_VALUE]
+    rows = [(key, _digest(key, made) + made, now) for key, made in values.items() if len(made) < MAX_VALUE - DIGEST]
     try:
         with _connection(file) as database:
             database.executemany("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", rows)
@@ -98,6 +101,11 @@ def put(file: Path, values: Mapping[bytes, bytes]) -> None:
                 clean(file.parent)  # no database any more: the next run begins one
     except Foreign:
         return  # it is left as it is
+
+
+def _digest(key: bytes, made: bytes) -> bytes:
+    """By which bytes that a disk has changed are told from those that were kept: SQLite does not look at them."""
+    return hashlib.blake2b(made, key=key[:32], digest_size=DIGEST).digest()
 
 
 def close() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,4 +36,6 @@ def _rows(report: Any) -> Iterator[tuple[str, str, str, str]]:
         file, function, name, kind = (row[key] for key in ("file", "function", "name", "kind"))
         if not all(isinstance(part, str) for part in (file, function, name, kind)):
             raise TypeError
+        if b"\0" in os.fsencode(file):  # raises ValueError, too, for what no file can be called
+            raise ValueError
         yield file.partition(CELL)[0], function, name, kind
