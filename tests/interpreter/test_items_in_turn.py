@@ -124,3 +124,57 @@ def test_the_item_before_the_counter_is_the_last_of_a_list_that_grows() -> None:
     with pytest.raises(RuntimeError, match="second time"):
         run(GROWS.format(index="t - 1"))
     assert codes(GROWS.format(index="t - 1")) != []
+
+
+# as many states as a list has items: each is cut, or read, before it is put there anew
+STATES = {
+    "a counter that is moved by hand": """\
+for epoch in range(3):
+    start, k = 0, 0
+    while start < 3 * 4:
+        held[k] = held[k].detach()
+        held[k], loss = step(held[k])
+        loss.backward()
+        k += 1
+        start += 4
+""",
+    "down": """\
+for epoch in range(3):
+    k = 3
+    while k > 0:
+        k -= 1
+        h = held[k].detach()
+        held[k], loss = step(h)
+        loss.backward()
+""",
+    "by a loop": """\
+for epoch in range(3):
+    for k in range(3):
+        held[k], loss = step(held[k].detach())
+        loss.backward()
+""",
+}
+LOGS = {
+    "by hand": "k = 0\nwhile k < 3:\n    _, loss = step(xs[k])\n    loss.backward()\n    held[k] = loss\n    k += 1\n".replace("\\\n", "\n"),
+    "by a loop": "for k in range(3):\n    _, loss = step(xs[k])\n    loss.backward()\n    held[k] = loss\n".replace("\\\n", "\n"),
+}
+STEP = """\
+held = [torch.zeros(4) for _ in range(3)]
+
+def step(h):
+    h = net(h)
+    return h, h.pow(2).mean()
+
+"""
+
+
+@pytest.mark.parametrize("program", STATES.values(), ids=STATES)
+def test_states_in_a_list_are_no_log(program: str) -> None:
+    run(STEP + program)
+    assert codes(STEP + program) == []
+
+
+@pytest.mark.parametrize("program", LOGS.values(), ids=LOGS)
+def test_what_is_only_put_there_is_one(program: str) -> None:
+    run(STEP + program)
+    assert codes(STEP + program) == ["GF102"]

@@ -10,7 +10,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import another
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.memory import keep
-from graphfix.interpreter.places import item_of
+from graphfix.interpreter.places import item_of, read_at
 from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
@@ -205,10 +205,11 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
     if isinstance(index, NonTensor) and kind_of(index.key) == "slice":
         return Sequence(value.kind, list(items), True)
     if isinstance(index, Constant) and isinstance(index.value, int):
+        read_at(value, site)
         return item_of(m, value, index.value, site)
     turn = value.turn(index.first) if isinstance(index, NonTensor) else None
     if turn is not None:
-        value.in_turn = value.in_turn is not False
+        read_at(value, site)
         return items[turn]
     if not items:
         return Unknown(("item", value.serial, index.identity, m.now()))

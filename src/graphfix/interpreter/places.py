@@ -14,6 +14,7 @@ from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
     Constant,
+    Counted,
     Function,
     Instance,
     Mapping,
@@ -221,8 +222,9 @@ def set_sequence_item(
     key: object = index.value if isinstance(index, Constant) and is_hashable(index.value) else None
     turn = holder.turn(index.first) if isinstance(index, NonTensor) else None
     if turn is not None:
-        holder.in_turn = holder.in_turn is True
         key = turn
+    if isinstance(key, int) and not spells_number(target):
+        holder.in_turn = holder.in_turn is True
     if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
         place: object = key
         if turn is not None and not holder.in_turn:  # a log of all that is put there, no state in as many places
@@ -235,10 +237,23 @@ def set_sequence_item(
     elif isinstance(target.slice, ast.Slice):
         holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
     elif holder.kind in ("list", "deque"):
-        holder.in_turn = False  # which item it is is not known: the last one may be any
-        note_store(m, target, (holder, m.now()), value, source, StoreKind.APPENDED, None, holder)
+        is_in_turn = isinstance(index, Counted) and holder.in_turn is True  # an item behind those that are simulated
+        holder.in_turn = is_in_turn  # else which item it is is not known: the last one may be any
+        place, kind = (key, kind) if is_in_turn else (m.now(), StoreKind.APPENDED)
+        note_store(m, target, (holder, place), value, source, kind, None, holder)
         if len(holder.items) < MAX_ITEMS:
             holder.items.append(value)
+
+
+def read_at(holder: Sequence, site: ast.AST) -> None:
+    """An item is read there whose number is known in this run: if none was put there before, the items are state."""
+    if not spells_number(site):
+        holder.in_turn = holder.in_turn is not False
+
+
+def spells_number(site: ast.AST) -> bool:
+    """Whether an index is written as a number, and names one item each time."""
+    return isinstance(site, ast.Subscript) and isinstance(site.slice, (ast.Constant, ast.UnaryOp))
 
 
 def is_array(value: NonTensor) -> bool:
