@@ -47,7 +47,6 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.forwards import is_of_module, module_called
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
-from graphfix.autograd.graph import history
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.frames import Frame
@@ -82,7 +81,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def is_evaluation(event: BackwardPass) -> bool:
     """Whether it goes, again and again, through what a module in evaluation mode has made."""
-    modes = {node.training for node in history(list(event.roots))}
+    modes = {node.training for node in event.below}
     return bool(event.context) and False in modes and True not in modes
 
 
@@ -147,7 +146,7 @@ def module_of(event: BackwardPass) -> str | None:
     receiver = receiver_of(frame)
     if receiver is not None:
         return receiver
-    for node in history(list(event.roots)):
+    for node in event.below:
         statement = next((statement for each, statement in node.trace if each is frame), None)
         called = module_called(frame, statement, node) if statement is not None else None
         if called is not None:

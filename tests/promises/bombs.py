@@ -202,6 +202,12 @@ BOMBS["methods that call two others"] = (
 BOMBS["a growing graph that is walked"] = (
     "h = model(torch.ones(2)).exp()\n" + "h = h * 2\nh.sum().backward(retain_graph=True)\n" * 500
 )
+BOMBS["walks of one graph in a loop"] = (
+    "for i in range(3):\n    h = model(torch.ones(2)).exp().sum()\n" + "    h.backward(retain_graph=True)\n" * 3000
+)
+BOMBS["totals of totals"] = "k0 = 0\n" + "".join(
+    f"for x in given:\n    k{n} = k{n - 1} + model(x).sum()\n    k{n}.backward(retain_graph=True)\n" for n in range(1, 130)
+)
 BOMBS["many loops that train"] = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n" + "".join(
     f"""\
 for x in given.loader{n}:

@@ -13,7 +13,7 @@ from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
-from graphfix.autograd.graph import Node, history
+from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store, StoreKind, Update
 from graphfix.source.subtree import subtree
 
@@ -59,7 +59,7 @@ def weighs_only(meeting: Meeting) -> bool:
     handed = {node for cut in meeting.cuts or () for use in meeting.evidence.facts.uses.get(cut, ()) for node in use.nodes}
     for conflict in meeting.conflicts:
         above: set[Node] = set()
-        for node in sorted(history(list(conflict.event.roots)), key=lambda each: each.order):
+        for node in sorted(conflict.event.below, key=lambda each: each.order):
             if node not in handed and any(parent in handed or parent in above for parent in node.parents):
                 above.add(node)
         if not above or any(node.leaves or node.callee is not None for node in above):
@@ -112,7 +112,7 @@ def stale_below(run: Run, event: BackwardPass) -> tuple[set[Node], list[Update]]
     stale: set[Node] = set()
     steps: dict[Update, None] = {}
     changes = [u for u in run.recording.updates if u.steps and u.order < event.order]
-    for node in history(list(event.roots)):
+    for node in event.below:
         saved = {leaf for leaf, version in zip(node.leaves, node.versions) if version is not None}
         saved |= {node.guessed[0]} if node.guessed is not None else set()
         for update in changes if saved else ():
@@ -131,8 +131,7 @@ def is_always_stale(evidence: Evidence, meeting: Meeting) -> bool:
     return all(
         event in known or event.hits or not any(u.site in steps and u.order < event.order for u in run.recording.updates)
         for run in evidence.tape.runs
-        for event in run.recording.walks
-        if event.site is meeting.site
+        for event in run.walks_at.get(meeting.site, ())
     )
 
 
@@ -142,7 +141,8 @@ def detaches(evidence: Evidence, meeting: Meeting) -> list[ast.expr] | None:
     for conflict in meeting.conflicts:
         run = conflict.run
         walks = [event for event in (conflict.first, conflict.event) if event is not None]
-        if not run.gradients_asked_for.isdisjoint(history([root for event in walks for root in event.roots])):
+        asked_for = run.gradients_asked_for
+        if asked_for and not all(asked_for.isdisjoint(event.below) for event in walks):
             return None  # a penalty on gradients needs the way to what they are taken for
         found = None
         if conflict.first is not None and not conflict.stale:
@@ -230,7 +230,7 @@ def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
     for event in run.recording.walks:
         leading = run.fates.leading(event)
-        for node in history(list(event.roots)):
+        for node in event.below:
             if any(parent in handed and parent in leading for parent in node.parents):
                 if any(active is statement for _, active in node.trace):
                     return True

@@ -14,7 +14,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
-from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.graph import Leaf, Node
 
 Needless = Callable[[Run, BackwardPass], list[Node] | None]
 
@@ -68,7 +68,7 @@ def untrained_nodes(run: Run, event: BackwardPass) -> list[Node]:
     """The nodes of a backward pass that use parameters which nobody trains, and which nobody means to."""
     return [
         node
-        for node in history(list(event.roots))
+        for node in event.below
         if any(run.fates.is_idle(leaf) and (node.training is False or is_copy(run, leaf)) for leaf in node.leaves)
     ]
 
@@ -78,10 +78,9 @@ def cleared_nodes(run: Run, event: BackwardPass) -> list[Node] | None:
 
     None where the run ends before that is known of all of them, as one does that leaves out the other player's turn.
     """
-    below = history(list(event.roots))
+    below = event.below
     # what raises, or what makes others raise, has another fault; a penalty on gradients needs the way to what they are taken for
-    frees_too_early = any(hit.freed_by is event for later in run.recording.walks for hit in later.hits)
-    if event.hits or event.stale or frees_too_early or not run.gradients_asked_for.isdisjoint(below):
+    if event.hits or event.stale or event in run.freeing_too_early or not run.gradients_asked_for.isdisjoint(below):
         return []
     using = [node for node in below if node.leaves]
     found = [

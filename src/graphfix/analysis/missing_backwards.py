@@ -162,7 +162,7 @@ def may_reach(event: BackwardPass, step: Update) -> bool:
     """Whether a backward pass may leave a gradient in a parameter of the step. `autograd.grad` leaves none anywhere."""
     if event.kind is WalkKind.GRAD:
         return False
-    below = history(list(event.roots))
+    below = event.below
     return not step.complete or any(
         not node.certain or node.callee is not None or not step.leaves.isdisjoint(node.leaves) for node in below
     )

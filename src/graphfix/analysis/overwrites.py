@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
-from graphfix.autograd.graph import Node, Write, history
+from graphfix.autograd.graph import Node, Write
 
 
 @dataclass(eq=False)
@@ -47,6 +47,6 @@ def spared(evidence: Evidence, fault: Overwrite) -> bool:
         written = [write.order for write in run.recording.writes if write.site is fault.write.site]
         for event in run.recording.walks if written and run not in fault.raising else ():
             if event.site is fault.walk.site and event.order > written[0]:
-                if any(node.site is saver for node in history(list(event.roots))):
+                if any(node.site is saver for node in event.below):
                     return True
     return False

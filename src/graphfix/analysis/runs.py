@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.out_of_sight import OutOfSight
 from graphfix.analysis.policies import Policy
 from graphfix.analysis.read_gradients import reads_gradients
-from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.backward import BackwardPass, WalkKind, met
 from graphfix.autograd.gradients import Fates
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.recording import Recording
@@ -41,6 +42,33 @@ class Run:
     def gradients_asked_for(self) -> set[Node]:
         """The nodes that calls of `autograd.grad(..., create_graph=True)` have recorded."""
         return {node for walk in self.recording.walks if walk.kind is WalkKind.GRAD for node in walk.created}
+
+    @cached_property
+    def walks_at(self) -> Mapping[ast.AST, list[BackwardPass]]:
+        """The walks of each call, in order."""
+        found: dict[ast.AST, list[BackwardPass]] = {}
+        for walk in self.recording.walks:
+            found.setdefault(walk.site, []).append(walk)
+        return found
+
+    @cached_property
+    def last_walks(self) -> list[tuple[BackwardPass, list[Node]]]:
+        """The last walk over each graph in each iteration, with the nodes that it meets, or may meet."""
+        found: dict[object, tuple[BackwardPass, list[Node]]] = {}
+        for walk in self.recording.walks:
+            nodes = met(walk)
+            found[walk.context, tuple(nodes)] = walk, nodes
+        return list(found.values())
+
+    @cached_property
+    def first_recorded(self) -> float:
+        """When a `backward(create_graph=True)` first records gradients; infinite where none does."""
+        return min((walk.order for walk in self.recording.walks if walk.creates and walk.kind is not WalkKind.GRAD), default=math.inf)
+
+    @cached_property
+    def freeing_too_early(self) -> set[BackwardPass]:
+        """The walks that free what another one meets."""
+        return {hit.freed_by for walk in self.recording.walks for hit in walk.hits}
 
     @cached_property
     def out_of_sight(self) -> OutOfSight:

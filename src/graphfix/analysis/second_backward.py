@@ -17,7 +17,7 @@ from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
-from graphfix.autograd.graph import Node, history
+from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import LoopEntry, split_loop
 from graphfix.dataflow.iterations import exposed_reads, keeps_name
 from graphfix.dataflow.ways import Ways
@@ -203,7 +203,7 @@ def classify(run: Run, event: BackwardPass, hit: Hit, index: int | None) -> tupl
         if all(born(root) is None for root in event.roots):
             return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
         outside = next(node for node in hit.path if born(node) is None)
-        made = [node for node in history(list(event.roots)) if born(node) is not None]
+        made = [node for node in event.below if born(node) is not None]
         is_loss = is_item(outside, entry.loop) and not is_input(run, event, hit, made)
         return (Cause.SEQUENTIAL if is_loss else Cause.EXTERNAL), None
     crossing = next((node for node in hit.path if (born(node) if born(node) is not None else -1) < iteration), hit.node)
@@ -255,7 +255,7 @@ def is_read_by(boundary: Boundary, name: str, node: Node) -> bool:
 def also_carried(run: Run, boundary: Boundary | None, event: BackwardPass) -> dict[str, Node]:
     """Further names that bring a graph into this walk which is spent, or will be in the next: all of them have to be repaired."""
     found: dict[str, Node] = {}
-    later = [node for node in history(list(event.roots)) if boundary is not None and node.order > boundary.order]
+    later = [node for node in event.below if boundary is not None and node.order > boundary.order]
     entering = {parent: node.order for node in sorted(later, key=lambda n: -n.order) for parent in node.parents}
     for name, (_, nodes, freed, _) in boundary.held.items() if boundary is not None else ():
         if (freed or name in boundary.spent) and "." not in name:
@@ -343,16 +343,13 @@ def is_linear(name: str) -> bool:
 def happens_always(tape: Tape, group: SecondBackward) -> bool:
     """False where some run passed the same backward in a later iteration (or after the same first walk) unharmed."""
     for run in tape.runs:
-        for event in run.recording.walks:
-            if event.site is not group.walk.site or event.hits:
+        for event in run.walks_at.get(group.walk.site, ()):
+            if event.hits:
                 continue
             if group.loop is not None or group.cause in (Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL, Cause.KEPT):
                 if any(entry.loop is group.loop and iteration > 0 for entry, iteration in event.context):
                     return False
-            elif any(
-                other.site is group.freed_by.site and other.order < event.order and other.context == event.context
-                for other in run.recording.walks
-            ):
+            elif any(other.order < event.order and other.context == event.context for other in run.walks_at.get(group.freed_by.site, ())):
                 return False
     return True
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 from graphfix.analysis.runs import Run
-from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.backward import BackwardPass, met
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import Context
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
-
-
-def met(event: BackwardPass) -> list[Node]:
-    """The nodes that a walk meets, or may meet: one for certain tensors goes where code that is not in sight may lead to them."""
-    if event.targets is None:
-        return event.nodes
-    below = history(list(event.roots))
-    return event.nodes if all(node.certain for node in below) else below
 
 
 def may_share(one: list[Node], two: list[Node], context: Context) -> bool:
@@ -54,7 +47,8 @@ def rumoured(nodes: list[Node], context: Context) -> list[Node]:
 
 def needed(event: BackwardPass, besides: ast.AST | None) -> bool:
     """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
-    if any(later.order > event.order and later.site is not besides for node in met(event) for later in node.walks):
+    later = (walk for node in met(event) for walk in takewhile(lambda walk: walk.order > event.order, reversed(node.walks)))
+    if any(walk.site is not besides for walk in later):
         return True
     return besides is None and comes_again(event)
 
@@ -90,10 +84,9 @@ def shared_with_given(run: Run, event: BackwardPass) -> bool:
         if node not in walked and any(why == "argument" and order > event.order for _, why, order in escapes)
     ]
     depth = len(event.context)
-    later = (w for w in run.recording.walks if w.order > event.order and w.context[:depth] == event.context)
-    for walk in later:
-        again = met(walk)
-        others += again if walked.isdisjoint(reversed(again)) else ()  # what graphs share lies at their bottom
+    for walk, again in run.last_walks:
+        if walk.order > event.order and walk.context[:depth] == event.context:
+            others += again if walked.isdisjoint(reversed(again)) else ()  # what graphs share lies at their bottom
     return bool(others) and may_share(list(walked), others, event.context)
 
 
@@ -103,7 +96,7 @@ def behind_recorded_gradients(run: Run, event: BackwardPass) -> bool:
     Who steps with them (https://arxiv.org/abs/1703.03400) gives the parameters these graphs, of which all that is computed later is part,
     by whatever names they are set again.
     """
-    return any(walk.creates and walk.kind is not WalkKind.GRAD and walk.order < event.order for walk in run.recording.walks)
+    return run.first_recorded < event.order
 
 
 def walks_from_pile(run: Run, event: BackwardPass) -> bool:

@@ -89,6 +89,19 @@ class BackwardPass:
     overwritten: list[Overwritten] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
+    @cached_property
+    def below(self) -> list[Node]:
+        """Every node of the graph, the roots first."""
+        return history(list(self.roots))
+
+
+def met(event: BackwardPass) -> list[Node]:
+    """The nodes that a walk meets, or may meet: one for certain tensors goes where code that is not in sight may lead to them."""
+    if event.targets is None:
+        return event.nodes
+    below = event.below
+    return event.nodes if all(node.certain for node in below) else below
+
 
 def walk(event: BackwardPass) -> None:
     """Walk the graph from the event's roots: note what is freed or stale already, then free it unless it is retained."""
@@ -134,7 +147,7 @@ def leads_to(event: BackwardPass) -> set[Node] | None:
     if event.targets is None:
         return None
     nodes, leaves = event.targets
-    below = history(list(event.roots))
+    below = event.below
     wanted: set[Node] = set()
     changed = True
     while changed:

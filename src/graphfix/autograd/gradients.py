@@ -70,7 +70,7 @@ class Fates:
     def leaves_below(self, event: BackwardPass) -> set[Leaf]:
         """The leaves in which the walk leaves a gradient."""
         if event not in self.below:
-            self.below[event] = {leaf for node in history(list(event.roots)) for leaf in node.leaves}
+            self.below[event] = {leaf for node in event.below for leaf in node.leaves}
         return self.below[event]
 
     def fate(self, event: BackwardPass, leaf: Leaf) -> Fate:
@@ -105,7 +105,7 @@ class Fates:
         if event in self.led:
             return self.led[event]
         found = self.led[event] = set()
-        for node in sorted(history(list(event.roots)), key=lambda n: n.order):
+        for node in sorted(event.below, key=lambda n: n.order):
             if any(parent in found for parent in node.parents) or any(not self.is_dropped(event, leaf) for leaf in node.leaves):
                 found.add(node)
         return found

@@ -12,7 +12,7 @@ from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Leaf, history
+from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
@@ -109,7 +109,7 @@ def is_module(value: Instance | TorchModule) -> bool:
 def passes_stale(conflict: Conflict, trained: frozenset[Leaf]) -> bool:
     """Whether the gradient of a parameter that this walk trains goes through a stale node."""
     above: set[object] = set()
-    for node in sorted(history(list(conflict.event.roots)), key=lambda n: n.order):
+    for node in sorted(conflict.event.below, key=lambda n: n.order):
         if any(parent in above for parent in node.parents) or trained & set(node.leaves):
             above.add(node)
     return bool(above & conflict.stale)
@@ -191,7 +191,7 @@ def clearing(run: Run, frame: Frame, leaves: frozenset[Leaf], start: int, end: i
 def is_harmless(statement: ast.stmt, run: Run) -> bool:
     """A statement that steps nothing and of which the tape sees all that it reads: gradients cleared, losses computed, numbers printed."""
     seen = {update.site for update in run.recording.updates if not update.steps}
-    seen |= {node.site for event in run.recording.walks for node in history(list(event.roots))}
+    seen |= {node.site for event in run.recording.walks for node in event.below}
     calls = [part for part in subtree(statement) if isinstance(part, ast.Call)]
     return all(call in seen or word(call.func) in ("item", "zero_grad", "format", "print") for call in calls)
 
@@ -201,7 +201,7 @@ def touches(run: Run, leaves: frozenset[Leaf], start: int, end: int) -> bool:
     return any(
         start < node.order < end and leaves & set(node.leaves)
         for event in run.recording.walks
-        for node in history(list(event.roots))
+        for node in event.below
     )
 
 

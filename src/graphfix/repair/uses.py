@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, WalkKind
-from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.graph import Leaf, Node
 
 Use = tuple[Node, object]  # a node, and one that it is computed from, or a parameter, or a module that is defined elsewhere
 
@@ -42,7 +42,7 @@ class Uses:
         asked = event.targets if event.kind is WalkKind.GRAD else None
         leading = set(asked[0] if asked is not None else ())
         found: set[Use] = set()
-        for node in sorted(history(list(event.roots)), key=lambda each: each.order):
+        for node in sorted(event.below, key=lambda each: each.order):
             if not counts(node):
                 continue
             below: list[object] = [parent for parent in node.parents if parent in leading]
