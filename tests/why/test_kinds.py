@@ -50,10 +50,8 @@ def at_a_leaf() -> None:
 RAISING: dict[str, list[Callable[[], object]]] = {
     "second-backward": [twice],
     "in-place": [in_place],
-    "no-graph": [
-        lambda: torch.ones(1).backward(),
-        lambda: torch.autograd.grad(w().sum(), torch.ones(1)),
-    ],
+    "no-graph": [lambda: torch.ones(1).backward()],
+    "asked-of-data": [lambda: torch.autograd.grad(w().sum(), torch.ones(1)), lambda: torch.autograd.grad(w().sum(), [w(), w().detach()])],
     "not-scalar": [lambda: (w() * 2).backward()],
     "zero-dim-index": [lambda: w().sum().data[0], lambda: w().sum()[0], lambda: w().sum().detach().numpy()[0]],
     "gradient-shape": [lambda: w().sum().backward(torch.ones(1))],

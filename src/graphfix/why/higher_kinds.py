@@ -120,4 +120,47 @@ Leave out `create_graph=True` if no second derivative is needed. Otherwise use
     is_local=True,
 )
 
-HIGHER_KINDS = (NO_DERIVATIVE, CREATE_GRAPH)
+ASKED = Kind(
+    "asked-of-data",
+    "a gradient is requested of a tensor that needs none",
+    ("RuntimeError: One of the differentiated Tensors does not require grad",),
+    ("One of the differentiated Tensors does not require grad",),
+    (),
+    """\
+`torch.autograd.grad(loss, inputs)` was given an input with `requires_grad=False`.
+The loss may well have a graph.""",
+    """\
+`torch.autograd.grad(loss, inputs)` computes gradients for the tensors in `inputs`,
+and each of them has to need one when the call begins. One does not: it is data
+(a batch, a mask), a frozen parameter, or what `.detach()`, `.data` or a
+`torch.no_grad()` block made of the tensor that was meant. The loss is not what is
+wrong here.""",
+    """\
+Have the input record before the forward pass (`x.requires_grad_()`), or leave it
+out: `[p for p in model.parameters() if p.requires_grad]`.""",
+    (
+        Way(
+            "A gradient of the data: a gradient penalty, a saliency map, an adversarial example",
+            (),
+            "+x = x.detach().requires_grad_()\n out = net(x)\n g, = torch.autograd.grad(out.sum(), x)",
+            "Data needs no gradient unless it is told to, and that has to be before the forward pass.",
+        ),
+        Way(
+            "Some parameters are frozen",
+            (),
+            "-grads = grad(loss, list(net.parameters()))\n+grads = grad(loss, [p for p in net.parameters() if p.requires_grad])",
+            "A frozen parameter has no gradient to compute. Mind that the list of gradients gets shorter.",
+        ),
+        Way(
+            "The tensor that is asked for is a copy without a graph",
+            (),
+            " z = encoder(x)\n-loss = head(z.detach()).sum()\n-g, = torch.autograd.grad(loss, z.detach())\n"
+            "+z = z.detach().requires_grad_()\n+loss = head(z).sum()\n+g, = torch.autograd.grad(loss, z)",
+            "`detach()` and `.data` give a new tensor at each call. Keep the one that goes through the forward pass, and have it record.",
+        ),
+    ),
+    is_local=True,
+    see="Print `[t.requires_grad for t in inputs]` in front of the call.",
+)
+
+HIGHER_KINDS = (NO_DERIVATIVE, CREATE_GRAPH, ASKED)
