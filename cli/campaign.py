@@ -210,7 +210,7 @@ def _report(options: Options, config: Config, state: State) -> int:
     if options.report_format is ReportFormat.HTML:
         from graphfix.campaign.page import page
 
-        text = page(told, f"graphfix campaign {config.folder.resolve().name}")
+        text = page(told, f"graphfix campaign {config.folder.resolve().name}", escaped)
     else:
         text = json.dumps(told, indent=2) + "\n"
     if options.output_file is None:

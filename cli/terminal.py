@@ -48,7 +48,10 @@ class Screen:
         return columns(self._stream)
 
     def say(self, text: str) -> None:
-        """Write text, long lines broken between words where there is a terminal."""
+        """Write text, long lines broken between words where there is a terminal. Whatever is in it shows as what it is."""
+        from graphfix.report.escape import escaped
+
+        text = "\n".join(map(escaped, text.split("\n")))
         if self.columns is not None:
             from graphfix.report.text import Piece
 

@@ -16,6 +16,7 @@ import pytest
 from graphfix.campaign.page import page
 from graphfix.campaign.progress import EVERY, Progress
 from graphfix.campaign.state import Stage, State
+from graphfix.report.escape import escaped
 
 from .conftest import Campaign, git
 
@@ -53,9 +54,12 @@ class Outline(HTMLParser):
 
 def test_the_page_fetches_nothing_and_takes_names_as_text() -> None:
     outline = Outline()
-    text = page(figures(row("<img src=x onerror=alert(1)>", link="javascript:alert(1)"), row("a&b")), "a <title>")
+    text = page(figures(row("<img src=x onerror=alert(1)>", link="javascript:alert(1)"), row("a&b")), "a <title>", escaped)
     outline.feed(text)
     assert outline.fetched == [] and "img" not in outline.tags and "i" not in outline.tags and "a" not in outline.tags
+    told = page(figures(row("a\u200b\u202e\U000e0061", reason="\u2066why")), "\u00adtitle", escaped)
+    assert "a\\u200b\\u202e\\U000e0061" in told and "\\u2066why" in told and "<title>\\xadtitle" in told
+    assert {char for char in told if not char.isprintable()} == {"\n"}
     assert "a &lt;title&gt;" in text and "a &lt;b&gt; reason" in text
     assert '<meta name="viewport"' in text
 
@@ -64,7 +68,7 @@ def test_the_page_fetches_nothing_and_takes_names_as_text() -> None:
 @pytest.mark.parametrize(("search", "shown"), [("", ["one", "two", "three"]), ("#tw", ["two"]), ("#branched%20three", ["three"])])
 def test_the_page_is_searched_in_a_browser(tmp_path: Path, search: str, shown: list[str]) -> None:
     path = tmp_path / "report.html"
-    path.write_text(page(figures(row("one"), row("two"), row("three")), "a campaign"))
+    path.write_text(page(figures(row("one"), row("two"), row("three")), "a campaign", escaped))
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
     words += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", path.as_uri() + search]
     dom = subprocess.run(["chromium", *words], capture_output=True, text=True, check=True, timeout=120).stdout

@@ -89,6 +89,20 @@ def test_a_commit_says_what_why_how_and_where(repository: Path, pr: Run) -> None
     assert all(len(line) <= 80 for line in message.splitlines() if not line.startswith("Graphfix"))
 
 
+def test_what_is_hidden_in_names_and_lines_is_seen_by_the_maintainer(repository: Path, pr: Run, loops: SimpleNamespace) -> None:
+    hidden = "\u200b\U000e0061\u00ad\u2066"
+    (repository / f"c{hidden}.py").write_text(loops.total.replace("total += loss", f"total += loss  # {hidden}").replace("total", "t\u3164"))
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "c")
+    done = pr("--check", f"true {hidden}")
+    assert done.returncode == 0, done.stderr
+    message = git(repository, "log", "-1", "--format=%B", f"{BRANCH}~1")
+    for text in (message, done.stdout.decode(), done.stderr.decode()):
+        assert "\\u200b\\U000e0061\\xad\\u2066" in text.replace("\n", "")
+        assert [char for char in text if not char.isprintable() and char != "\n" or char in "\u3164\u1160"] == []
+    assert hidden.encode() in subprocess.run(["git", "show", f"{BRANCH}:c{hidden}.py"], cwd=repository, capture_output=True).stdout
+
+
 def test_the_result_is_what_apply_makes(repository: Path, pr: Run, graphfix: Run) -> None:
     pr()
     graphfix("apply", cwd=repository)

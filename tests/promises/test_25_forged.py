@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -15,15 +15,23 @@ import pytest
 from graphfix.report.forms import FORMS
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-# ends a line or a command, colours, turns the direction, ends a document
-EVIL = "\x1b[2J\x1b]0;t\x07\x9b31m\u202e\u2028\x08%0A::error file=y.py::]]></x>&\"'`##vso[task.complete]"
+# ends a line or a command, colours, turns the direction, hides or smuggles words, ends a document
+HIDDEN = "\u200b\u00ad\u2060\ufeff\U000e0061\U000e007f"
+EVIL = f"\x1b[2J\x1b]0;t\x07\x9b31m\u202e\u2028{HIDDEN}" "\x08%0A::error file=y.py::]]></x>&\"'`##vso[task.complete]"
 ALLOWED = {"\n", "\t"}
+BLANK = "\u3164\u1160"  # letters of names, to Python, that show nothing
+
+
+def odd(text: str) -> set[str]:
+    """The characters of a text that are not plainly visible."""
+    return {char for char in text if not char.isprintable() or char in BLANK} - ALLOWED
 
 
 @pytest.fixture
 def forged(tmp_path: Path, loops: SimpleNamespace) -> Path:
     """The same evil in a name, in the line of a finding, and in the name of a variable's neighbour."""
     text = loops.both.replace("    total += loss", f"    total += loss  # {EVIL}")
+    text = text.replace("total", f"tot{BLANK[0]}al") + f"word = '{HIDDEN}'\n"
     (tmp_path / f"{EVIL.replace('/', '')}\n::error::x.py").write_text(text)
     (tmp_path / "a.py").write_text(text)
     (tmp_path / "broken.py").write_text(f"loss.backward()\nx = '{EVIL}\n")
@@ -44,8 +52,33 @@ def test_nothing_that_moves_or_hides_is_told(forged: Path, graphfix: Run, enviro
     assert done.returncode == 2, done.stderr
     streams = [done.stderr.decode()] if "--dry-run" in words else [done.stdout.decode(), done.stderr.decode()]  # a patch is bytes
     for text in streams:
-        odd = {char for char in text if not char.isprintable()} - ALLOWED
-        assert odd == set(), sorted(map(ascii, odd))
+        assert odd(text) == set(), sorted(map(ascii, odd(text)))
+
+
+def strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Each string of a document with the key that it stands under."""
+    if isinstance(value, str):
+        yield key, value
+    for name, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from strings(part, name if isinstance(name, str) else key)
+
+
+@pytest.mark.parametrize(("form", "keys"), [("sarif", {"text"}), ("gitlab", {"description"}), ("rdjson", {"message"})])
+def test_what_other_programs_show_people_is_told_in_plain_letters(
+    forged: Path, graphfix: Run, environment: dict[str, str], form: str, keys: set[str]
+) -> None:
+    told = json.loads(graphfix("check", "--output-format", form, ".", env=environment).stdout)
+    messages = [text for key, text in strings(told) if key in keys and "al` keeps the graph" in text]
+    assert messages
+    assert set().union(*map(odd, messages)) == set()
+
+
+def test_a_diff_on_a_terminal_shows_what_is_hidden_and_a_patch_keeps_it(forged: Path, graphfix: Run, environment: dict[str, str]) -> None:
+    shown = graphfix("diff", "--color", "always", "a.py", env=environment).stdout.decode()
+    assert odd(shown) == {"\x1b"} and "\\U000e0061" in shown
+    patch = graphfix("diff", "a.py", env=environment).stdout
+    assert HIDDEN.encode() in patch
+    assert subprocess.run(["git", "apply"], cwd=forged, input=patch, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "sarif", "gitlab", "rdjson", "junit"])

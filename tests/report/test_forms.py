@@ -202,6 +202,7 @@ def test_github_reads_one_command_for_each_finding(told: Callable[..., str], pro
     assert found[1][1]["file"] == "evil\\x0a::error::\\x1b[31m.py"
     odd = [properties for _, properties, _ in found if properties["file"] == ODD]
     assert [(one["line"], one["col"], one["endColumn"]) for one in odd] == [("13", "5", "24"), ("14", "11", "24")]
+    assert found[2][2].split("\n")[1].startswith("fix (safe): ")  # a line of its own
     inner = commands(told("github", "crlf.py", GITHUB_WORKSPACE=str(project.parent)))
     assert inner[0][1]["file"] == f"{project.name}/crlf.py"
     assert inner[0][2].startswith(f"{project.name}/crlf.py:13:5: GF101 ")

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span, in_time
-from graphfix.report.escape import escaped
+from graphfix.report.escape import escaped, typed
 from graphfix.report.text import Line, concise, indexes_of, story, with_short_code
 from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
@@ -163,6 +164,15 @@ def test_names_cannot_forge_output() -> None:
     found = finding(CODE, at(CODE, "rnn(x, h)"), path="a\nb\x1b[2Jc\udcff.py")
     assert plain(concise(found, LineIndex(CODE))).startswith("a\\x0ab\\x1b[2Jc\\xff.py:2:18:")
     assert escaped("\x9b\u2066\u2028\r") == "\\x9b\\u2066\\u2028\\x0d"
+
+
+def test_no_character_that_shows_nothing_is_shown_as_it_is() -> None:
+    hidden = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    assert [char for char in hidden if not escaped(char).isascii()] == []
+    assert escaped("a\u3164\ufe00\U000e0100") == "a\\u3164\\ufe00\\U000e0100"  # a letter, and selectors of variants
+    seen = "\u26a0\ufe0f \u00e9 \u0301 \u3000 \U0001d11e"
+    assert escaped(seen) == seen
+    assert typed("a\U000e0061") == "$'a\\xf3\\xa0\\x81\\xa1'"
 
 
 def test_what_does_not_fit_beside_the_marks_stands_below_them(monkeypatch: pytest.MonkeyPatch) -> None:

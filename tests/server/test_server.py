@@ -56,6 +56,18 @@ def test_a_finding_is_told_with_its_story_and_its_rule(tmp_path: Path, words: li
     drive(words, tmp_path, act)
 
 
+def test_what_shows_nothing_in_a_name_is_told_in_plain_letters(tmp_path: Path, words: list[str], loops: SimpleNamespace) -> None:
+    async def act(editor: Editor) -> None:
+        text = loops.total.replace("total", "t\u3164l")
+        editor.open("x.py", text)
+        (found,) = await editor.diagnostics("x.py")
+        assert found.message.startswith("`t\\u1160l` keeps the graph")
+        (action,) = await editor.fixes("x.py", found.range, [lsp.CodeActionKind.QuickFix])
+        assert applied(text, edits_of(action)) == loops.total_fixed.replace("total", "t\u3164l")
+
+    drive(words, tmp_path, act)
+
+
 def test_the_buffer_counts_and_not_the_disk(tmp_path: Path, words: list[str], loops: SimpleNamespace) -> None:
     (tmp_path / "x.py").write_text(loops.total)
 

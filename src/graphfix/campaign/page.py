@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -47,8 +47,9 @@ look();
 """
 
 
-def page(figures: dict[str, Any], title: str) -> str:
-    """The page for the figures of `figures.figures`."""
+def page(figures: dict[str, Any], title: str, shown: Callable[[str], str]) -> str:
+    """The page for the figures of `figures.figures`. `shown`: a text with nothing in it that hides or turns what stands around it."""
+    figures, title = _all_shown(figures, shown), shown(title)
     stages = figures["stages"]
     tiles = [
         ("repositories", figures["repositories"]),
@@ -80,6 +81,15 @@ def page(figures: dict[str, Any], title: str) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{''.join(parts)}<script>{_SCRIPT}</script></body></html>\n"
     )
+
+
+def _all_shown(value: Any, shown: Callable[[str], str]) -> Any:
+    """The figures with each text in them as it is `shown`."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {shown(key): _all_shown(part, shown) for key, part in value.items()}
+    return [_all_shown(part, shown) for part in value] if isinstance(value, list) else value
 
 
 def _by_rule(figures: dict[str, Any]) -> list[Sequence[Any]]:

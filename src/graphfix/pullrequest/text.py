@@ -109,7 +109,8 @@ def title(story: Story) -> str:
         head = f"Repair {rules[0]} in {count(len(story.places), 'place')}"
     else:
         head = f"Repair {count(len(story.places), 'misuse')} of autograd graphs"
-    return f"{head} ({story.part})" if story.part and story.part not in head else head
+    part = escaped(story.part)
+    return f"{head} ({part})" if part and part not in head else head
 
 
 def commit_message(change: Change, checks: Sequence[Check]) -> str:
@@ -120,7 +121,7 @@ def commit_message(change: Change, checks: Sequence[Check]) -> str:
         _wrapped(f"{rule.summary}."),
         _wrapped(_plain(section(rule, "Why is this bad"))),
         _wrapped(_validated(kinds)),
-        *(_wrapped(f"`{check.command}` passes with all commits of this branch.") for check in checks),
+        *(_wrapped(f"`{escaped(check.command)}` passes with all commits of this branch.") for check in checks),
         "\n".join(_file_line(place) for place in change.places),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -7,8 +7,16 @@ import re
 import shlex
 import unicodedata
 
-# C0, DEL and C1 controls, line and paragraph separators, bidirectional controls, surrogates
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# C0, DEL and C1 controls, line and paragraph separators, surrogates
+_CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+# Unicode's category Cf: what turns the direction, joins, tags or hides
+_FORMAT = (
+    "\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+# letters and marks that show nothing, also in identifiers. The last two variation selectors of the first 16 belong to emoji
+_EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef"
+_UNSAFE = re.compile(f"[{_CONTROL}{_FORMAT}{_EMPTY}]")
 TAB = 4
 
 
@@ -38,7 +46,9 @@ def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def shown(line: str) -> str:

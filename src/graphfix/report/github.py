@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from graphfix.report.escape import escaped
 from graphfix.report.places import Region
 from graphfix.report.remedy import remedy
 from graphfix.report.report import extent, problem, unfinished
 from graphfix.report.text import Line, Piece
-from graphfix.report.view import Told, View, plain, rooted
+from graphfix.report.view import Told, View, legible, rooted
 from graphfix.run.outcome import Outcome, Status
 
 FEW = 12  # changed lines
@@ -74,7 +73,8 @@ def _place(region: Region) -> dict[str, object]:
 
 def _command(level: str, properties: dict[str, object], message: str) -> Line:
     shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    return (Piece(f"::{level} {shown}::{_data(escaped(plain(message)))}"),)
+    said = "\n".join(map(legible, message.split("\n")))
+    return (Piece(f"::{level} {shown}::{_data(said)}"),)
 
 
 def _data(text: str) -> str:
@@ -82,4 +82,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(escaped(plain(text))).replace(":", "%3A").replace(",", "%2C")
+    return _data(legible(text)).replace(":", "%3A").replace(",", "%2C")

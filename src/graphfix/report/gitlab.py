@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from graphfix.model import Severity
 from graphfix.report.report import problem, unfinished
 from graphfix.report.text import Line, Piece
-from graphfix.report.view import Told, View, plain, rooted
+from graphfix.report.view import Told, View, legible, plain, rooted
 from graphfix.run.outcome import Outcome
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
@@ -28,7 +28,7 @@ def _record(view: View, told: Told) -> dict[str, object]:
     region = told.files.region(finding.path, finding.span)
     rows = {"begin": region.start.row, "end": region.end.row} if region is not None else {"begin": 1}
     return {
-        "description": f"{finding.code}: {plain(finding.message)}",
+        "description": f"{finding.code}: {legible(finding.message)}",
         "check_name": finding.name,
         "fingerprint": told.fingerprint,
         "severity": _SEVERITIES[finding.severity],
@@ -47,7 +47,7 @@ def _note(view: View, outcome: Outcome) -> dict[str, object]:
 def _of_file(view: View, outcome: Outcome, kind: str, description: str, severity: str) -> dict[str, object]:
     name = plain(view.name(outcome.path))
     return {
-        "description": plain(description),
+        "description": legible(description),
         "check_name": kind.replace(" ", "-"),
         "fingerprint": hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:32],
         "severity": severity,

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from graphfix.model import Finding
-from graphfix.report.escape import escaped
 from graphfix.report.report import problem, unfinished
 from graphfix.report.text import Line, Piece, indexes_of, story
-from graphfix.report.view import View, plain
+from graphfix.report.view import View, legible
 from graphfix.run.outcome import Outcome
 
 
@@ -61,4 +60,4 @@ def _case(outcome: Outcome, finding: Finding, name: str) -> ElementTree.Element:
 
 def _text(text: str) -> str:
     # XML has no way to write most control characters
-    return escaped(plain(text)).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+    return legible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")

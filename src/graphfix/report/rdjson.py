@@ -10,7 +10,7 @@ from graphfix.report.places import Region
 from graphfix.report.report import problem, unfinished
 from graphfix.report.suggestion import merged
 from graphfix.report.text import Line, Piece
-from graphfix.report.view import Told, View, plain
+from graphfix.report.view import Told, View, legible, plain
 from graphfix.run.outcome import Outcome, Status
 
 
@@ -32,7 +32,7 @@ def _diagnostic(view: View, told: Told) -> dict[str, object]:
     region = told.files.region(finding.path, finding.span)
     cell = f"cell {region.cell + 1}: " if region is not None and region.cell is not None else ""
     made: dict[str, object] = {
-        "message": cell + plain(finding.message),
+        "message": cell + legible(finding.message),
         "location": {"path": plain(view.name(finding.path)), **({"range": _range(region)} if region is not None else {})},
         "severity": "WARNING" if finding.severity is Severity.WARNING else "ERROR",
         "code": {"value": finding.code, "url": finding.url},
@@ -54,7 +54,7 @@ def _range(region: Region) -> dict[str, dict[str, int]]:
 
 
 def _unfinished(view: View, outcome: Outcome) -> dict[str, object]:
-    return {"message": plain(unfinished(outcome)), "location": {"path": plain(view.name(outcome.path))}, "severity": "INFO"}
+    return {"message": legible(unfinished(outcome)), "location": {"path": plain(view.name(outcome.path))}, "severity": "INFO"}
 
 
 def _failure(view: View, outcome: Outcome) -> dict[str, object]:
@@ -62,4 +62,4 @@ def _failure(view: View, outcome: Outcome) -> dict[str, object]:
     if outcome.row and outcome.cell is None:
         location["range"] = {"start": {"line": outcome.row}}
     severity = "WARNING" if outcome.status is Status.SKIPPED else "ERROR"
-    return {"message": plain(problem(outcome)), "location": location, "severity": severity}
+    return {"message": legible(problem(outcome)), "location": location, "severity": severity}

@@ -14,7 +14,7 @@ from graphfix.model import Span
 from graphfix.report.places import Point, Region
 from graphfix.report.report import extent, problem, unfinished
 from graphfix.report.text import Line, Piece
-from graphfix.report.view import Told, View, plain
+from graphfix.report.view import Told, View, legible, plain
 from graphfix.run.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _result(view: View, told: Told, places: dict[str, int]) -> Record:
     made: Record = {
         "ruleId": finding.code,
         "level": finding.severity.value,
-        "message": {"text": plain(finding.message)},
+        "message": {"text": legible(finding.message)},
         "locations": [_location(view, told, finding.path, finding.span)],
         "partialFingerprints": {"graphfix/v1": told.fingerprint},
     }
@@ -78,7 +78,7 @@ def _result(view: View, told: Told, places: dict[str, int]) -> Record:
         made["ruleIndex"] = places[finding.code]
     if finding.story:
         steps = [
-            {"location": {**_location(view, told, step.path, step.span), "message": {"text": plain(step.message)}}}
+            {"location": {**_location(view, told, step.path, step.span), "message": {"text": legible(step.message)}}}
             for step in finding.story
         ]
         made["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
@@ -87,7 +87,7 @@ def _result(view: View, told: Told, places: dict[str, int]) -> Record:
         change = {"artifactLocation": _artifact(view, finding.path), "replacements": replacements}
         properties = {"applicability": finding.fix.applicability.value}
         made["fixes"] = [
-            {"description": {"text": plain(finding.fix.title)}, "artifactChanges": [change], "properties": properties}
+            {"description": {"text": legible(finding.fix.title)}, "artifactChanges": [change], "properties": properties}
         ]
     return made
 
@@ -137,7 +137,7 @@ def _unfinished(view: View, outcome: Outcome) -> Record:
     """A file that was not analysed to the end, so that findings may be missing."""
     return {
         "level": "note",
-        "message": {"text": plain(unfinished(outcome))},
+        "message": {"text": legible(unfinished(outcome))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(view, outcome.path)}}],
     }
 
@@ -148,6 +148,6 @@ def _notification(view: View, outcome: Outcome) -> Record:
         physical["region"] = {"startLine": outcome.row}
     return {
         "level": "warning" if outcome.status is Status.SKIPPED else "error",
-        "message": {"text": plain(problem(outcome))},
+        "message": {"text": legible(problem(outcome))},
         "locations": [{"physicalLocation": physical}],
     }

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from graphfix.report.escape import escaped
 from graphfix.verify.compare import ABSOLUTE, RELATIVE
 from graphfix.verify.fixtures import Verdict
 from graphfix.verify.record import Run
@@ -31,7 +32,7 @@ def table(verdicts: Iterable[Verdict], *, terminal: bool, colour: bool) -> str:
     made.add_column("verdict", no_wrap=True)
     for verdict in verdicts:
         said = Text("ok", "green") if verdict.good else Text("short", "bold red")
-        made.add_row(*(Text(cell) for cell in _cells(verdict)), said)
+        made.add_row(*(Text(escaped(cell)) for cell in _cells(verdict)), said)
     width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST) if terminal else WIDTH
     out = io.StringIO()
     # the colours are chosen by whoever calls, not by what the environment says of a terminal

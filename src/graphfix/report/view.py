@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.model import Edit, Finding
+from graphfix.report.escape import escaped
 from graphfix.report.places import Files
 from graphfix.run.fingerprint import marks
 from graphfix.run.outcome import Outcome
@@ -108,3 +109,8 @@ def rooted(view: View, variable: str) -> View:
 def plain(text: str) -> str:
     """`text` without the lone surrogates of names that are not valid UTF-8, which strict readers refuse."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def legible(text: str) -> str:
+    """A message of one line as whoever reads it in another program is to see it; names that a program looks up stay `plain`."""
+    return escaped(plain(text))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lsprotocol import types as lsp
 
 from graphfix.model import Applicability, Finding
-from graphfix.report.view import plain
+from graphfix.report.view import legible
 from graphfix.run.outcome import Elsewhere, Outcome
 from graphfix.run.silencing import silenced
 from graphfix.server.diagnostics import diagnostic
@@ -76,7 +76,7 @@ def _quick_fix(finding: Finding, changes: Changes, document: Document, target: T
         return
     safe = fix.applicability is Applicability.SAFE
     yield lsp.CodeAction(
-        plain(fix.title) + ("" if safe else " (unsafe)"),
+        legible(fix.title) + ("" if safe else " (unsafe)"),
         kind=lsp.CodeActionKind.QuickFix,
         diagnostics=[diagnostic(finding, document.places)],
         is_preferred=safe or None,

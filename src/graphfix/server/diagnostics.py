@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 from graphfix.codemods import RULES
 from graphfix.model import Finding, Severity
 from graphfix.report.remedy import reasons
-from graphfix.report.view import plain
+from graphfix.report.view import legible
 from graphfix.server.places import Places
 
 SOURCE = "graphfix"
@@ -22,7 +22,7 @@ def diagnostic(finding: Finding, places: Places) -> lsp.Diagnostic:
     rule = _RULES.get(finding.code)
     return lsp.Diagnostic(
         places.range(finding.span),
-        plain(finding.message),
+        legible(finding.message),
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
         code_description=lsp.CodeDescription(rule.url) if rule is not None else None,
@@ -37,10 +37,10 @@ def _story(finding: Finding, places: Places) -> Iterator[lsp.DiagnosticRelatedIn
         location = places.location(label.path, label.span)
         if location is not None:
             message = f"({label.step}) {label.message}" if label.step else label.message
-            yield lsp.DiagnosticRelatedInformation(location, plain(message))
+            yield lsp.DiagnosticRelatedInformation(location, legible(message))
     own = places.location(finding.path, finding.span)
     if own is not None:
-        yield from (lsp.DiagnosticRelatedInformation(own, plain(reason)) for reason in reasons(finding))
+        yield from (lsp.DiagnosticRelatedInformation(own, legible(reason)) for reason in reasons(finding))
 
 
 def hover(findings: Sequence[Finding], places: Places, uri: str, position: lsp.Position) -> lsp.Hover | None:

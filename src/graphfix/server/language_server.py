@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from graphfix import __version__
 from graphfix.report.report import Report
+from graphfix.report.view import legible
 from graphfix.run.outcome import Elsewhere, Outcome, Status
 from graphfix.run.pool import warm
 from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes, silencers
@@ -52,7 +53,7 @@ class Server(LanguageServer):
 
     def log(self, message: str, kind: lsp.MessageType = lsp.MessageType.Error) -> None:
         """One line in the log of the client."""
-        self.window_log_message(lsp.LogMessageParams(kind, message))
+        self.window_log_message(lsp.LogMessageParams(kind, legible(message)))
 
     def read(self, uri: str, delay: float = 0.0) -> None:
         """Examine the document as it is now, if it is Python."""

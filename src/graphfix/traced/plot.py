@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.report.escape import escaped
 from graphfix.traced.record import Failure, Place, Trace
 from graphfix.verify.plot import check
 
@@ -106,4 +107,4 @@ def _life(axes: Axes, failure: Failure) -> None:
 
 
 def _short(line: str) -> str:
-    return line.rpartition("/")[2]
+    return escaped(line.rpartition("/")[2])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfix.installation import command
+from graphfix.report.escape import escaped
 from graphfix.verify.record import Run, Walk
 
 if TYPE_CHECKING:
@@ -111,6 +112,6 @@ def _births(before: Run, after: Run) -> str:
 
 
 def _lines(walk: Walk) -> list[str]:
-    named = [(place.rpartition("/")[2], count) for place, count in walk.born.items()][:BORN]
+    named = [(escaped(place.rpartition("/")[2]), count) for place, count in walk.born.items()][:BORN]
     rest = walk.live - sum(count for _, count in named)
     return [f"  {count:>5}  {place}" for place, count in named] + ([f"  {rest:>5}  elsewhere"] if rest > 0 else [])
