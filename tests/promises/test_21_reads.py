@@ -69,14 +69,18 @@ def test_a_log_is_no_other(tmp_path: Path, graphfix: Run, name: str, kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_only_met_is_passed_over(tmp_path: Path, graphfix: Run, loops: SimpleNamespace, kind: str) -> None:
+def test_what_is_only_met_is_passed_over(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, graphfix: Run, loops: SimpleNamespace, kind: str
+) -> None:
     """Files of git and the cache: none is needed for findings."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/x.py").write_text(loops.total)
-    for name in (".gitignore", "sub/.gitignore", "sub/.git", "findings.sqlite3", ".gitmodules"):
-        KINDS[kind](tmp_path / name)
-    done = graphfix("check", ".", env=os.environ | {"GRAPHFIX_CACHE_DIR": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (1, b"")
+    cache = tmp_path_factory.mktemp("kept")  # one that lies inside of the project is refused by name
+    for place in (*(tmp_path / name for name in (".gitignore", "sub/.gitignore", "sub/.git", ".gitmodules")), cache / "findings.sqlite3"):
+        KINDS[kind](place)
+    done = graphfix("check", ".", env=os.environ | {"GRAPHFIX_CACHE_DIR": str(cache)})
+    told = b"findings.sqlite3 is a link: no cache is used" if (cache / "findings.sqlite3").is_symlink() else b""
+    assert done.returncode == 1 and told in done.stderr and len(done.stderr.splitlines()) == bool(told)
 
 
 def journals(root: Path) -> dict[str, str]:
