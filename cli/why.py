@@ -14,7 +14,7 @@ from graphfix.cli.choices import ListFormat
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
-from graphfix.why.clean import MAX_BYTES, decoded, tail
+from graphfix.why.clean import MAX_READ, decoded, tail
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of, kind_of_words
 from graphfix.why.parse import troubles
@@ -61,7 +61,7 @@ def _pasted() -> bytes:
     if sys.stdin.isatty():
         ERR.say("Paste the traceback, then press Enter and Ctrl-D (Ctrl-Z on Windows):")
     try:
-        return last_input(MAX_BYTES + 1)
+        return last_input(MAX_READ + 1)
     except OSError as error:
         session.fail(f"cannot read standard input: {reason(error)}")
 

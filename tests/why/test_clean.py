@@ -18,6 +18,25 @@ def test_of_a_long_log_the_end_is_read_from_a_line_on() -> None:
     assert tail(b"short") == b"short"
 
 
+HEAD = b'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\n    loss.backward()\n'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"x" * 2 * MAX_BYTES, b"x" * 2 * MAX_BYTES + b"\n", b"some words\n" * (MAX_BYTES // 5), b'\\n"quoted\', line"' * (MAX_BYTES // 8)],
+    ids=["one line without an end", "one line", "many lines", "quoted"],
+)
+@pytest.mark.parametrize("before", [b"", b"a line of the log\n" * MAX_BYTES], ids=["", "a log"])
+def test_a_message_of_any_length_keeps_its_traceback(message: bytes, before: bytes) -> None:
+    data = tail(before + HEAD + b"RuntimeError: " + message)
+    assert HEAD in data and len(data) < 1.5 * MAX_BYTES
+
+
+def test_what_ends_a_long_message_is_kept_too() -> None:
+    data = tail(b"E   RuntimeError: " * 3 + HEAD.replace(b"Traceback", b"") + b"y" * 2 * MAX_BYTES + b"\n" + HEAD + b"KeyError: 1\n")
+    assert data.count(b'File "t.py", line 3') == 2 and data.endswith(b"KeyError: 1\n")
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_what_shells_write_is_decoded(encoding: str) -> None:
     assert decoded("│ é\n".encode(encoding)) == "│ é\n"

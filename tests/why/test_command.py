@@ -102,6 +102,15 @@ def test_a_log_file_is_read(graphfix: Run, tmp_path: Path) -> None:
     assert b"error[GF201]" in done.stdout
 
 
+@pytest.mark.parametrize("more", ["x" * 10_000_000, "one more\n" * 1_200_000, "y\\n" * 3_300_000], ids=["long", "many lines", "quoted lines"])
+def test_the_message_of_an_error_may_be_of_any_length(graphfix: Run, tmp_path: Path, more: str) -> None:
+    printed = error_of(tmp_path, "train.py", CARRIED).rstrip() + b" " + more.encode() + b"\n"
+    (tmp_path / "run.log").write_bytes(printed)
+    for done in (graphfix("why", input=printed), graphfix("why", "run.log"), graphfix("why", "--output-format", "json", "run.log")):
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"GF201" in done.stdout and len(done.stdout) < 300_000
+
+
 def test_the_error_may_be_old_and_another_one_came_later(graphfix: Run, tmp_path: Path) -> None:
     printed = error_of(tmp_path, "train.py", CARRIED)
     later = b'Traceback (most recent call last):\n  File "train.py", line 1, in <module>\n    import torch\nKeyError: 1\n'

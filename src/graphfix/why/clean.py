@@ -7,7 +7,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+MAX_READ = 32_000_000
 MAX_BYTES = 4_000_000
+# of a traceback whose message is longer than that, and of what stands before it
+_HEAD, _BEFORE = 1_000_000, 64_000
+_MARKS = (b"Traceback (most recent call last)", b'", line ', b"\nE   ")  # by the surest one that is there
 MAX_LINE = 4_000
 # no terminal is narrower
 _NARROW = 40
@@ -38,11 +42,16 @@ _PREFIX = re.compile(
 
 
 def tail(data: bytes) -> bytes:
-    """The last bytes of a long log, from the beginning of a line on."""
+    """The last bytes of a long log, from the beginning of a line on, below the last traceback that begins before them."""
     if len(data) <= MAX_BYTES:
         return data
-    part = data[-MAX_BYTES:]
-    return part[part.find(b"\n") + 1 :]
+    first = len(data) - MAX_BYTES
+    last = max(data.find(b"\n", first) + 1, first)
+    begun = next((place for mark in _MARKS if (place := data.rfind(mark, 0, first)) >= 0), -1)
+    if begun < 0:
+        return data[last:]
+    begun = data.rfind(b"\n", 0, max(0, begun - _BEFORE)) + 1
+    return data[begun : min(begun + _BEFORE + _HEAD, first)] + b"\n" + data[last:]
 
 
 def decoded(data: bytes) -> str:

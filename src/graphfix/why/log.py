@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes, read_end
-from graphfix.why.clean import MAX_BYTES, tail
+from graphfix.why.clean import MAX_READ, tail
 
 MAX_NOTEBOOK = 64_000_000  # its pictures count, too
 
@@ -23,6 +23,6 @@ def last_of(path: Path) -> bytes:
     try:
         if path.suffix == ".ipynb":
             return read_bytes(path, MAX_NOTEBOOK)
-        return tail(read_end(path, MAX_BYTES + 1))
+        return tail(read_end(path, MAX_READ + 1))
     except SourceError as error:
         raise NoLog(error.reason) from error
