@@ -54,7 +54,8 @@ class Session:
         report.submodules, report.empty = self.found.submodules, self.found.empty
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
-        for outcome in self._broken():
+        report.misset = list(self._broken())
+        for outcome in report.misset:
             report.add(outcome)
         with closing(self._outcomes(known)) as outcomes:
             quiet, total = self.options.quiet, len(self.found.files)

@@ -146,6 +146,18 @@ def test_several_wrong_files_are_told_in_order(project: Path, graphfix: Run) -> 
     assert len(listed["toolExecutionNotifications"]) == 2
 
 
+def test_of_many_wrong_files_ten_are_told_and_the_others_counted(project: Path, graphfix: Run) -> None:
+    for number in range(200):
+        (project / f"part{number:03}").mkdir()
+        (project / f"part{number:03}/graphfix.toml").write_text("unknown = 1\n")
+    for words in (["check"], ["check", "--output-format", "json"], ["diff"], ["apply", "--dry-run"]):
+        lines = graphfix(*words, "-q").stderr.decode().splitlines()
+        assert [line.partition("/")[0] for line in lines[:10]] == [f"part{number:03}" for number in range(10)]
+        assert lines[10:] == ["190 more settings files that cannot be read: what lies beside and below is left out"]
+    told = json.loads(graphfix("check", "--output-format", "sarif").stdout)["runs"][0]["invocations"][0]
+    assert len(told["toolExecutionNotifications"]) == 200
+
+
 def test_a_wrong_file_in_an_excluded_folder_is_nobody_s(project: Path, found: Callable[..., set[str]]) -> None:
     (project / "sub/graphfix.toml").write_text("selct = []\n")
     assert found("--extend-exclude", "sub") == {"a.py:101", "a.py:901", "tests/test_a.py:101", "tests/test_a.py:901"}

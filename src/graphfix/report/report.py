@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SHORT = 80  # characters of several paths that are typed once more; beyond them, one file is a beginning
 FEW = 5  # names in a line
-MANY = 10  # suppressions that silence nothing
+MANY = 10  # lines of one kind, such as suppressions that silence nothing
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Report:
 
     `strict`: an unused suppression counts as a finding. `whole`: a file not analysed to the end counts as a failure.
     `gone`: entries of the `baseline` for files that are no more. `submodules`: work trees of other repositories that were left alone.
-    `empty`: folders without any Python file or notebook. `lost`: files of which something could not be written down.
+    `misset`: settings files that are wrong. `empty`: folders without any Python file or notebook. `lost`: files of which something could not be written down.
     """
 
     unsafe: bool = False
@@ -40,6 +40,7 @@ class Report:
     baseline: str = ""
     gone: int = 0
     submodules: tuple[Path, ...] = ()
+    misset: list[Outcome] = field(default_factory=list)
     empty: tuple[Path, ...] = ()
     lost: list[tuple[Path, Exception]] = field(default_factory=list)
 
@@ -76,8 +77,12 @@ class Report:
 
     def problems(self) -> Iterator[str]:
         """One line for every file that was not examined or not written, and for every rule and every fix that broke."""
+        yield from map(problem, self.misset[:MANY])
+        if len(self.misset) > MANY:
+            yield f"{count(len(self.misset) - MANY, 'more settings file')} that cannot be read: what lies beside and below is left out"
+        told = {outcome.path for outcome in self.misset}
         for outcome in self.outcomes:
-            if outcome.failed:
+            if outcome.failed and outcome.path not in told:
                 yield problem(outcome)
             for code, why in outcome.faults:
                 yield f"{escaped(str(outcome.path))}: internal error: {code}: {escaped(why)}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
-from pygls.io_ import run_async
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from graphfix import __version__
@@ -20,6 +20,7 @@ from graphfix.run.pool import warm
 from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes, silencers
 from graphfix.server.diagnostics import diagnostic, hover
 from graphfix.server.documents import Document, Module, document_of
+from graphfix.server.messages import Stream
 from graphfix.server.notebooks import OpenNotebooks
 from graphfix.server.places import path_of, uri_of
 from graphfix.server.protocol import NOTEBOOKS, Protocol
@@ -49,7 +50,8 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log it: nothing of ours is worth a window in front of what somebody writes."""
-        self.log(f"internal error: {type(error).__name__}: {error}")
+        if not isinstance(error, JsonRpcException) or isinstance(error, JsonRpcInternalError):  # the others are the client's, and answered
+            self.log(f"internal error: {type(error).__name__}: {error}")
 
     def log(self, message: str, kind: lsp.MessageType = lsp.MessageType.Error) -> None:
         """One line in the log of the client."""
@@ -189,6 +191,9 @@ def made() -> Server:
 
     @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def notebook_changed(params: lsp.DidChangeNotebookDocumentParams) -> None:
+        if server.notebooks.get(params.notebook_document.uri) is None:
+            server.log(f"{params.notebook_document.uri} was changed, and is not open", lsp.MessageType.Warning)
+            return
         server.clear(server.notebooks.change(params, server.encoding))
         server.read(params.notebook_document.uri, TYPING)
 
@@ -265,6 +270,7 @@ def serve() -> None:
 
     Raises `NoPipe` where standard input is nothing to wait for.
     """
+    logging.getLogger("pygls").addHandler(logging.NullHandler())  # what clients do wrong is answered; else it is a traceback
     warm(repair=True)
     asyncio.run(_serve())
 
@@ -273,7 +279,5 @@ async def _serve() -> None:
     reader = await reader_of(0)
     server = made()
     server.protocol.set_writer(Writer(1))
-    try:
-        await run_async(threading.Event(), reader, server.protocol, error_handler=server.report_server_error)
-    except asyncio.IncompleteReadError:
-        pass  # the client is gone in the middle of a word
+    async for said in Stream(reader).messages():
+        server.protocol.receive(said)

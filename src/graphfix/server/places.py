@@ -27,9 +27,9 @@ def path_of(uri: str) -> Path | None:
     """The file that a URI names, whatever bytes are in its name; None for what is no file."""
     try:
         parts = urlsplit(uri)
+        path = unquote_to_bytes(parts.path)
     except ValueError:
         return None
-    path = unquote_to_bytes(parts.path)
     if parts.scheme != "file" or not path or b"\0" in path:
         return None
     return Path(os.fsdecode(path))
