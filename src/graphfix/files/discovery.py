@@ -10,6 +10,7 @@ from pathlib import Path
 from graphfix.files.gitignore import Ignored
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
+from graphfix.source.real import forget, real_path
 
 JUNK = frozenset(
     {
@@ -52,6 +53,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
 
     `excludes` says of a path, and whether that is a folder, that it is left out; what `paths` name only with `force`.
     """
+    forget()
     roots = tuple(dict.fromkeys(root_of(path) for path in paths))
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
@@ -68,7 +70,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
             below = list(walk(path, _nothing if excluded else excludes, inside_others))
             submodules += inside_others
             for found in below:
-                files.setdefault(os.path.realpath(found), found)
+                files.setdefault(real_path(found), found)
             # what is excluded, or in submodules, is left out on purpose
             empty += [] if below or inside_others or any(True for _ in walk(path)) else [path]
             continue

@@ -16,6 +16,7 @@ from graphfix.source.decode import read_bytes, writes_ascii
 from graphfix.source.errors import SourceError
 from graphfix.source.finder import Finder
 from graphfix.source.reads import note_read
+from graphfix.source.real import real_path
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
 MAX_ENTRIES = 20_000
@@ -54,8 +55,8 @@ def programs_of(path: Path, roots: tuple[Path, ...]) -> list[Path]:
 
     No more than MAX_IMPORTING of them.
     """
-    real = Path(os.path.realpath(path))
-    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    real = Path(real_path(path))
+    roots = tuple(Path(real_path(root)) for root in roots)
     found: dict[Path, None] = {}
     current = [real]
     while current and len(found) < MAX_IMPORTING:

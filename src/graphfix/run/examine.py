@@ -26,6 +26,7 @@ from graphfix.run.texts import NotKept, Texts
 from graphfix.source.decode import decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.homes import changed_by, changes_others
+from graphfix.source.real import real_path
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class Job:
             self.roots,
             lambda each: self.wanted_for(each).conventions,
             self.cache if self.keeps else None,
-            entries=self.tellers.get(Path(os.path.realpath(path)), ()) if self.tellers is not None else None,
-            unheard=self.unheard.get(Path(os.path.realpath(path)), ""),
+            entries=self.tellers.get(Path(real_path(path)), ()) if self.tellers is not None else None,
+            unheard=self.unheard.get(Path(real_path(path)), ""),
             examined=self.examined,
             beside=self.beside,
             is_blamed=self.is_blamed,
@@ -293,7 +294,7 @@ def _unused(source: Source, told: Sequence[Finding]) -> tuple[tuple[str, str], .
 
 def _group_of(source: Source, job: Job) -> tuple[Path, ...]:
     """The files that a fix changes together with this one, itself included; none where none does."""
-    return job.groups.get(Path(os.path.realpath(source.path)), ())
+    return job.groups.get(Path(real_path(source.path)), ())
 
 
 def _mended(source: Source, job: Job, texts: Texts, wanted: _Confined) -> tuple[Repaired, frozenset[Path]]:

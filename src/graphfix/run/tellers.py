@@ -6,7 +6,6 @@ Found out before any file is told of, so that each program is run once.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from graphfix.run.task import Task
 from graphfix.run.texts import RAN_OUT, Texts, Told
 from graphfix.run.workers import each_of
 from graphfix.source.decode import read_bytes
+from graphfix.source.real import real_path
 
 Kept = Mapping[bytes, object]
 
@@ -47,7 +47,7 @@ def planned(files: Sequence[Path], job: Job, jobs: int) -> Job:
         known, lasts = plan_for(files, job, jobs)
         if job.cache is not None and lasts:
             job.cache.keep_plan(asked, known)
-    examined = frozenset(Path(os.path.realpath(file)) for file in files)
+    examined = frozenset(Path(real_path(file)) for file in files)
     return replace(job, tellers=known.tellers, groups=known.groups, unheard=known.unheard, examined=examined)
 
 
@@ -55,7 +55,7 @@ def plan_for(files: Sequence[Path], job: Job, jobs: int) -> tuple[Plan, bool]:
     """What the programs that come to the files show something of, and whether another run would find the same: none took too long."""
     from graphfix.project.importers import programs_of
 
-    own = [Path(os.path.realpath(file)) for file in files]
+    own = [Path(real_path(file)) for file in files]
     asking = Asking(own, {file: programs_of(file, job.roots) for file in own}, job, jobs)
     asking.ask_all()
     found: dict[Path, set[Path]] = {}

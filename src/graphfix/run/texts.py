@@ -6,7 +6,6 @@ decided behind it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
 from graphfix.source.homes import changed_by, lies_in, told_at_repair
 from graphfix.source.reads import State, note_read, noted_reads
+from graphfix.source.real import real_path
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ class Texts:
     ) -> None:
         self.path = path
         # one name for it, wherever a run starts; who is a link stands among the files beside it
-        self.real = Path(os.path.realpath(path.parent)) / path.name
-        self.roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self.real = Path(real_path(path.parent)) / path.name
+        self.roots = tuple(Path(real_path(root)) for root in roots)
         self._conventions = conventions
         self._cache = cache
         self._entries = entries
         self._is_planned = entries is not None
         self.unheard = unheard
-        self._examined = {str(path) for path in examined}
+        self._examined = examined  # as it is: of each of many files, a set of all of them would be made
         self._beside = beside
         self._is_blamed = is_blamed
         self._only_recalls = only_recalls
@@ -155,7 +155,7 @@ class Texts:
         left = share_beside(steps)
         unheard = self.unheard
         for entry, text in programs.items():
-            is_free = self._is_planned or str(entry) in self._examined
+            is_free = self._is_planned or entry in self._examined
             if not is_free and unheard:
                 continue
             try:
@@ -169,7 +169,7 @@ class Texts:
 
     def _unfinished(self, shown: Mapping[Path, Analysis]) -> str:
         """Why a program that comes to this file was not analysed to the end, if that is not told of the program itself."""
-        cut = (f"{entry.name}: {each.unfinished}" for entry, each in shown.items() if each.unfinished and str(entry) not in self._examined)
+        cut = (f"{entry.name}: {each.unfinished}" for entry, each in shown.items() if each.unfinished and entry not in self._examined)
         return next(cut, "")
 
     def _told_here(self, known: Analysis, moved: set[Finding]) -> Analysis:
@@ -177,7 +177,7 @@ class Texts:
         here = str(self.real)
 
         def told(finding: Finding) -> Finding:
-            if finding.path == here or finding.path in self._examined or here not in changed_by(finding):
+            if finding.path == here or Path(finding.path) in self._examined or here not in changed_by(finding):
                 return finding
             at_repair = told_at_repair(finding, here)
             moved.add(at_repair)

@@ -13,6 +13,7 @@ from graphfix.run.examine import Job, examine
 from graphfix.run.limits import LARGE, bytes_of, limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
 from graphfix.run.task import Made, Task
+from graphfix.source.real import real_path
 
 MIN_FILES = 32
 
@@ -38,7 +39,7 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
         cache = None if job.witness is not None else job.cache if job.cache is not None else for_this_run()
         job = planned(files, replace(job, cache=cache), jobs)
     elif not job.examined:
-        job = replace(job, examined=frozenset(Path(os.path.realpath(file)) for file in files))
+        job = replace(job, examined=frozenset(Path(real_path(file)) for file in files))
     yield from _outcomes(files, job, jobs)
 
 

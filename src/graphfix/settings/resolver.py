@@ -48,10 +48,8 @@ class Resolver:
         folder = Path(os.path.abspath(folder))
         passed: list[Path] = []
         found: Loaded | None = None
-        for place in (folder, *folder.parents):
-            if place in self._files:
-                found = self._files[place]
-                break
+        place = folder  # one after the other: all that lie above would be made for each folder of a deep tree
+        while place not in self._files:
             passed.append(place)
             path = _settings_in(place)
             if path is not None:
@@ -59,6 +57,11 @@ class Resolver:
 
                 found = load(shortest(path))
                 break
+            if place == place.parent:
+                break
+            place = place.parent
+        else:
+            found = self._files[place]
         self._files.update(dict.fromkeys(passed, found))
         return found
 
