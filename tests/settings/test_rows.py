@@ -17,7 +17,8 @@ from graphfix.settings.effective import effective
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.files import load
 from graphfix.settings.keys import schema
-from graphfix.settings.rows import named_rows, rows_in_settings
+from graphfix.settings import lines
+from graphfix.settings.rows import MAX_NAMES, named_rows, placed_tables, rows_in_settings
 from graphfix.settings.toml import loads
 
 ROW = '[[rows]]\nmodule = "m"\nnames = "f g"\nreturns = "number"\n'
@@ -113,3 +114,53 @@ def test_analyses_in_one_process_keep_their_rows_apart(tmp_path: Path) -> None:
     for _ in range(2):
         assert [each.code for each in findings_of(Path("t.py"), text, (), Conventions(rows=rows))] == ["GF203"]
         assert findings_of(Path("t.py"), text) == []
+
+
+def many(count: int) -> str:
+    return "".join(f'[[rows]]\nmodule = "m"\nnames = "f{number}"\nreturns = "number"\n' for number in range(count))
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (many(MAX_NAMES + 1), 4 * MAX_NAMES + 3),
+        (ROW.replace("f g", " ".join(f"f{number}" for number in range(MAX_NAMES + 1))), 3),
+        (ROW.replace("f g", "f " * 200_000), 3),
+        (ROW + ROW.replace("f g", " ".join(f"h{number}" for number in range(MAX_NAMES - 1))), 7),
+    ],
+    ids=["tables", "names", "one name", "together"],
+)
+def test_more_names_than_anybody_writes_are_one_error(tmp_path: Path, text: str, row: int) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}:{row}: rows: more than 5,000 names"
+
+
+@pytest.mark.parametrize("name", ["graphfix.toml", "pyproject.toml"])
+def test_the_lines_of_many_rows_are_found_without_reading_the_file_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    text = ROW + '# [[rows]]\nsaid = """\n[rows]\n"""\n'.replace("said", "source") + many(400)
+    (tmp_path / name).write_text(text.replace("[[rows", "[[tool.graphfix.rows") if name == "pyproject.toml" else text)
+    loaded = load(tmp_path / name)
+    reads = 0
+
+    def counted(part: str) -> dict[str, object]:
+        nonlocal reads
+        reads += 1
+        return loads(part)
+
+    monkeypatch.setattr(lines, "loads", counted)
+    placed = placed_tables(effective(loaded, {})["rows"])
+    assert [int(where.rpartition(":")[2]) for _, where in placed] == [1, *range(9, 9 + 4 * 400, 4)]
+    assert reads <= 2
+    assert [loaded.row("rows", number, "names") for number in (0, 1, 400)] == [3, 11, 9 + 4 * 399 + 2]
+    assert loaded.row("rows", 200) == 9 + 4 * 199 and reads < 30
+
+
+def test_rows_in_brackets_stand_where_the_setting_does(tmp_path: Path) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text('select = ["GF1"]\nrows = [\n  {module = "m", names = "f", returns = "number"},\n  {module = "m", names = "g", returns = "number"},\n]\n')
+    assert [where for _, where in placed_tables(effective(load(path), {})["rows"])] == [f"{path}:2"] * 2

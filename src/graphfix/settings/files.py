@@ -10,7 +10,7 @@ from pathlib import Path
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.keys import BY_NAME
 from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_you_mean
-from graphfix.settings.lines import row_of
+from graphfix.settings.lines import row_of, rows_of_tables
 from graphfix.settings.rows import WrongTable
 from graphfix.settings.toml import BadToml, loads
 from graphfix.source.errors import SourceError
@@ -43,6 +43,10 @@ class Loaded:
     def row(self, key: str, *within: str | int) -> int:
         """The row on which the file sets `key`, or what lies `within` its value: a key of a table, or the number of an item."""
         return row_of(self.text, (*_prefix(self.path), key, *within))
+
+    def rows(self, key: str, count: int) -> list[int]:
+        """The rows of so many tables in the list that is the value of `key`: asked one by one, each would read the file anew."""
+        return rows_of_tables(self.text, (*_prefix(self.path), key)) or [self.row(key)] * count
 
 
 def found_in(folder: Path) -> Path | None:

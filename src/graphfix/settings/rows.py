@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WORDS_PATTERN = rf"^\s*{NAME_PATTERN[1:-1]}(\s+{NAME_PATTERN[1:-1]})*\s*$"
 ROWS = "rows"
+MAX_NAMES = 5_000  # more than the functions of any library that people describe; each is held for each file
 TENSORS, BACKWARDS = "tensor-functions", "backward-functions"  # the settings that named functions before there were rows
 
 
@@ -37,6 +38,11 @@ class Rows:
     def check(self, value: object, known: KnownCodes) -> None:
         expect(value, list)
         assert isinstance(value, list)
+        left = MAX_NAMES
+        for number, table in enumerate(value):
+            left -= len(str(table.get("names", "")).split(maxsplit=left + 1)) if isinstance(table, dict) else 0
+            if left < 0:
+                raise WrongTable(f"more than {MAX_NAMES:,} names", number, "names")
         named: set[str] = set()
         for number, table in enumerate(value):
             for name in _checked(table, number):
@@ -102,8 +108,8 @@ def placed_tables(setting: Setting) -> list[tuple[Mapping[str, Any], str]]:
     found: list[tuple[Mapping[str, Any], str]] = []
     for layer, tables in setting.parts:
         assert isinstance(tables, list)
-        for number, table in enumerate(tables):
-            found.append((table, f"{layer.path}:{layer.row(ROWS, number)}" if layer is not None else "command line"))
+        places = [f"{layer.path}:{row}" for row in layer.rows(ROWS, len(tables))] if layer is not None else ["command line"] * len(tables)
+        found += zip(tables, places, strict=True)
     return found
 
 
