@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 import graphfix.run.engine
+from graphfix.effects.schema import Returns, Row
+from graphfix.interpreter.conventions import Conventions
 from graphfix.run import cache, limits, store
 from graphfix.run.again import forget_files
 from graphfix.run.engine import Analysis, Fault
@@ -238,3 +240,24 @@ def test_whatever_is_changed_the_cache_says_what_a_fresh_run_says(tmp_path: Path
         assert told[0] == told[1] and not any(outcome.faults for outcome in told[0])
         found += any(outcome.findings for outcome in told[0])
     assert found > 5
+
+
+def test_settings_are_spelled_once_for_all_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    spelled = 0
+    ordered = cache._ordered
+
+    def counted(value: object) -> object:
+        nonlocal spelled
+        spelled += 1
+        return ordered(value)
+
+    monkeypatch.setattr(cache, "_ordered", counted)
+    rows = tuple(Row(f"m.f{number}", Returns.NUMBER) for number in range(100))
+    kept = cache.for_this_run()
+    one, equal, other = Conventions(rows=rows), Conventions(rows=tuple(list(rows))), Conventions(rows=rows[1:])
+    first = kept.key("analysis", "a.py", one)
+    assert spelled > 100
+    spelled = 0
+    assert kept.key("analysis", "a.py", one) == first and kept.key("analysis", "b.py", one) != first
+    assert spelled < 10
+    assert kept.key("analysis", "a.py", equal) == first != kept.key("analysis", "a.py", other)

@@ -13,11 +13,11 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import KINDS, Returns
 from graphfix.interpreter.conventions import Conventions
 from graphfix.run.engine import findings_of
+from graphfix.settings import lines
 from graphfix.settings.effective import effective
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.files import load
 from graphfix.settings.keys import schema
-from graphfix.settings import lines
 from graphfix.settings.rows import MAX_NAMES, named_rows, placed_tables, rows_in_settings
 from graphfix.settings.toml import loads
 

@@ -42,16 +42,29 @@ _held: ContextVar[ProjectRows] = ContextVar("rows of the project", default=NO_RO
 @contextmanager
 def adding(rows: tuple[Row, ...]) -> Iterator[None]:
     """Within it, these rows of a project hold."""
-    token = _held.set(_indexed(rows) if rows else NO_ROWS)
+    token = _held.set(_indexed(_Same(rows)) if rows else NO_ROWS)
     try:
         yield
     finally:
         _held.reset(token)
 
 
+class _Same:
+    """Rows that are the same where they are one object: to compare thousands of them takes longer than most files do."""
+
+    def __init__(self, rows: tuple[Row, ...]) -> None:
+        self.rows = rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.rows is self.rows
+
+    def __hash__(self) -> int:
+        return id(self.rows)
+
+
 @functools.lru_cache(maxsize=16)
-def _indexed(rows: tuple[Row, ...]) -> ProjectRows:
-    return ProjectRows(rows)
+def _indexed(rows: _Same) -> ProjectRows:
+    return ProjectRows(rows.rows)
 
 
 def added_row(name: str) -> Row | None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import graphfix
+from graphfix.interpreter.conventions import Conventions
 from graphfix.run import store
 from graphfix.run.plain_data import NotPlain, read, written
 from graphfix.run.unchanged import Met, as_before, forget_now
@@ -27,6 +28,10 @@ from graphfix.source.reads import State
 MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
 MAX_ENTRIES = 200_000  # of all kinds, below the roots of a project
 Value = TypeVar("Value")
+
+
+_MOST_MARKS = 64
+_marks: dict[int, tuple[Conventions, bytes]] = {}
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,8 @@ def _spelled(value: object) -> bytes:
 
 
 def _ordered(value: object) -> object:
+    if isinstance(value, Conventions):
+        return _mark(value)
     if dataclasses.is_dataclass(value):
         return type(value).__name__, [(one.name, _ordered(getattr(value, one.name))) for one in dataclasses.fields(value)]
     if isinstance(value, (set, frozenset)):
@@ -177,6 +184,17 @@ def _ordered(value: object) -> object:
     if hasattr(value, "items"):
         return sorted((repr(_ordered(key)), repr(_ordered(part))) for key, part in value.items())
     return value if isinstance(value, (str, bytes, int, float, bool, type(None))) else str(value)
+
+
+def _mark(conventions: Conventions) -> bytes:
+    """A digest of settings, which are asked for of each file and may hold thousands of rows: worked out once for each object."""
+    known = _marks.get(id(conventions))
+    if known is None or known[0] is not conventions:
+        if len(_marks) >= _MOST_MARKS:
+            _marks.clear()
+        parts = [(one.name, _ordered(getattr(conventions, one.name))) for one in dataclasses.fields(conventions)]
+        known = _marks[id(conventions)] = conventions, _digest(repr(parts).encode("utf-8", "surrogateescape"))
+    return known[1]
 
 
 def _own_files() -> Iterator[str]:
