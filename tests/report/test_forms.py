@@ -349,3 +349,20 @@ def test_a_file_not_analysed_to_the_end_is_in_every_form(form: str) -> None:
         assert (report.tests, report.skipped, report.failures, report.errors) == (1, 1, 0, 0)
     if form == "sarif":
         assert next(iter(json.loads(text)["runs"]))["invocations"][0]["executionSuccessful"]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_names_files_from_the_working_directory(
+    tmp_path: Path, graphfix: Callable[..., subprocess.CompletedProcess[bytes]], loops: SimpleNamespace, form: str
+) -> None:
+    names = ["in/a.py", "in/a\nb.py", "in/ü\u200b.py", os.fsdecode(b"in/\xff.py")]
+    (tmp_path / "in").mkdir()
+    for name in names:
+        (tmp_path / name).write_text(loops.total)
+    for given in ("in", str(tmp_path / "in"), "./in/../in"):
+        text = graphfix("check", "--output-format", form, given, cwd=tmp_path).stdout
+        told = json.loads(text) if form == "json" else [json.loads(line) for line in text.splitlines()]
+        assert {one["filename"] for one in told} == {name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for name in names}
+        assert {step["filename"] for one in told for step in one["story"]} == {one["filename"] for one in told}
+    above = graphfix("check", "--output-format", "json", "../in", cwd=tmp_path / "in").stdout
+    assert {one["filename"].rpartition("/")[0] for one in json.loads(above)} <= {""}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
 from graphfix.report.remedy import UNKNOWN
 from graphfix.report.report import unfinished
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
+from graphfix.report.view import plain
 from graphfix.run.outcome import Outcome
 from graphfix.source.homes import changed_by, changes_others
 from graphfix.source.lines import LineIndex
@@ -20,43 +21,48 @@ if TYPE_CHECKING:
 
 def lines(view: View) -> Iterator[Line]:
     # ASCII only, so it is the same in every locale
-    yield (Piece(json.dumps(list(view.each(view.outcomes, lambda outcome: records([outcome]))), indent=2)),)
+    yield (Piece(json.dumps(list(view.each(view.outcomes, lambda outcome: records([outcome], view.name))), indent=2)),)
 
 Edits = tuple[Edit, ...]
+Named = Callable[[str], str]
 
 
-def records(outcomes: Iterable[Outcome]) -> Iterator[dict[str, object]]:
-    """One record for each file that was not analysed to the end, and one for each finding."""
+def records(outcomes: Iterable[Outcome], named: Named = str) -> Iterator[dict[str, object]]:
+    """One record for each file that was not analysed to the end, and one for each finding. `named`: what the form calls a file."""
+
+    def name(path: str) -> str:
+        return plain(named(path))
+
     for outcome in outcomes:
         if outcome.unfinished:
-            yield _unfinished(outcome)
+            yield _unfinished(outcome, name)
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
         edits, others = outcome.edits_of_fixes, outcome.edits_of_others
         for finding, own, other in zip(outcome.findings, edits, others, strict=True):
-            yield _record(finding, own, other, indexes)
+            yield _record(finding, own, other, indexes, name)
 
 
-def _record(finding: Finding, edits: Edits, others: Edits, indexes: Indexes) -> dict[str, object]:
+def _record(finding: Finding, edits: Edits, others: Edits, indexes: Indexes, name: Named) -> dict[str, object]:
     index = indexes(finding.path) or LineIndex("")
     return {
         "code": finding.code,
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "filename": _plain(finding.path),
+        "filename": name(finding.path),
         **_locations(index, finding.span),
         "cell": index.cell(finding.span.start),
-        "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
-        "fix": _fix(finding, edits, index),
-        **({"another_fix": _fix(finding.otherwise, others, index)} if finding.another is not None else {}),
+        "story": [_step(name, label.path, label.span, label.message, indexes) for label in finding.story],
+        "fix": _fix(finding, edits, index, name),
+        **({"another_fix": _fix(finding.otherwise, others, index, name)} if finding.another is not None else {}),
         "unfixed": None if finding.fix is not None else {"reason": finding.unfixed or UNKNOWN, "help": finding.by_hand},
         "url": finding.url,
     }
 
 
-def _unfinished(outcome: Outcome) -> dict[str, object]:
+def _unfinished(outcome: Outcome, name: Named) -> dict[str, object]:
     """A file that was not analysed to the end, in the shape of a finding at its beginning."""
     start = {"row": 1, "column": 1}
     return {
@@ -64,7 +70,7 @@ def _unfinished(outcome: Outcome) -> dict[str, object]:
         "name": "not-analysed-to-the-end",
         "severity": "note",
         "message": unfinished(outcome),
-        "filename": _plain(str(outcome.path)),
+        "filename": name(str(outcome.path)),
         "location": start,
         "end_location": start,
         "cell": None,
@@ -75,14 +81,14 @@ def _unfinished(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _step(path: str, span: Span, message: str, indexes: Indexes) -> dict[str, object]:
+def _step(name: Named, path: str, span: Span, message: str, indexes: Indexes) -> dict[str, object]:
     index = indexes(path)
     row, column = index.place(span.start) if index is not None else (1, 1)
     cell = index.cell(span.start) if index is not None else None
-    return {"filename": _plain(path), **_in_cell(cell), "row": row, "column": column, "message": message}
+    return {"filename": name(path), **_in_cell(cell), "row": row, "column": column, "message": message}
 
 
-def _fix(finding: Finding, edits: Edits, index: LineIndex) -> dict[str, object] | None:
+def _fix(finding: Finding, edits: Edits, index: LineIndex, name: Named) -> dict[str, object] | None:
     if finding.fix is None:
         return None
     return {
@@ -90,7 +96,7 @@ def _fix(finding: Finding, edits: Edits, index: LineIndex) -> dict[str, object] 
         "message": finding.fix.title,
         "reason": finding.fix.doubt or None,
         **({"rows": list(finding.fix.missing_rows)} if finding.fix.missing_rows else {}),
-        **({"files": [_plain(path) for path in changed_by(finding)]} if changes_others(finding.fix) else {}),
+        **({"files": [name(path) for path in changed_by(finding)]} if changes_others(finding.fix) else {}),
         "edits": [
             {"content": edit.content, **_in_cell(index.cell(edit.span.start)), **_locations(index, edit.span)} for edit in edits
         ],
@@ -109,8 +115,3 @@ def _locations(index: LineIndex, span: Span) -> dict[str, object]:
 def _place(index: LineIndex, offset: int) -> dict[str, int]:
     row, column = index.place(offset)
     return {"row": row, "column": column}
-
-
-def _plain(path: str) -> str:
-    # a name that is not valid UTF-8 would make lone surrogates, which strict JSON readers refuse
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

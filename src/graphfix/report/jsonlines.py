@@ -11,4 +11,4 @@ from graphfix.report.view import View
 
 
 def lines(view: View) -> Iterator[Line]:
-    return view.each(view.outcomes, lambda outcome: [(Piece(json.dumps(record)),) for record in records([outcome])])
+    return view.each(view.outcomes, lambda outcome: [(Piece(json.dumps(record)),) for record in records([outcome], view.name)])
