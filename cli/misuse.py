@@ -10,6 +10,13 @@ from graphfix.cli.front import ClickException, UsageError
 from graphfix.report.escape import escaped
 
 _QUOTED = re.compile(r"'([^']*)'")
+# the names that click has for its types
+_PLAIN = {
+    "is not a valid int range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    "is not a valid float": "is not a number",
+}
 _NOT_ONE_OF = " is not one of "
 
 
@@ -20,6 +27,8 @@ def line_of(error: ClickException) -> str:
         return known
     message = " ".join(error.format_message().split()).rstrip(".")
     message = escaped(message[:1].lower() + message[1:])
+    for words, plain in _PLAIN.items():
+        message = message.replace(words, plain)
     near = _near(message)
     if near:
         return f"{message}; did you mean {near}?"

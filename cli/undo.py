@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphfix.cli import diff, session
 from graphfix.report.escape import typed
-from graphfix.report.report import Report
+from graphfix.report.report import Report, count
 
 LISTED = 5  # files that are named in what to type
 
@@ -32,7 +32,7 @@ def keep(report: Report, work: session.Session, written: Iterable[Path] | None =
 
 
 def ways(changed: list[Path], work: session.Session) -> Iterator[str]:
-    """What to type to take the changes back, a line for each repository: none where nothing can."""
+    """What to type to take the changes back, a line for each repository, and that there is nothing to type for what lies in none."""
     options = work.options
     if not changed:
         return
@@ -51,10 +51,13 @@ def _restored(paths: list[Path]) -> Iterator[str]:
     from graphfix.files.worktree import top_of
 
     by_top: dict[Path, list[Path]] = {}
+    lost: list[Path] = []
     for path in paths:
         top = top_of(path)
         if top is not None:
             by_top.setdefault(top, []).append(path)
+        else:
+            lost.append(path)
     here = Path(os.path.realpath(os.curdir))
     for top, inside in by_top.items():
         base = here if here.is_relative_to(top) else top
@@ -67,6 +70,8 @@ def _restored(paths: list[Path]) -> Iterator[str]:
             yield _line(*words, *names)
         else:
             yield f"{_line(*words)} FILES, the {len(names)} that are named above"
+    if lost:
+        yield f"No undo for {count(len(lost), 'file')} outside of git: --output FILE keeps the patch of a next run"
 
 
 def _line(*words: str) -> str:

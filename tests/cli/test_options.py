@@ -113,3 +113,9 @@ def test_a_folder_without_programs_is_named(tmp_path: Path, graphfix: Run) -> No
     assert graphfix("check", ".").stderr == b""
     # what is left out on purpose is there
     assert graphfix("check", "--extend-exclude", "*.py", ".").stderr == b""
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--jobs", "two"], "'two' is not a whole number"), (["--jobs", "1.5"], "'1.5' is not a whole number")])
+def test_a_number_is_asked_for_in_plain_words(graphfix: Run, words: list[str], said: str) -> None:
+    done = graphfix("check", *words, ".")
+    assert done.returncode == 2 and said in done.stderr.decode() and "range" not in done.stderr.decode()

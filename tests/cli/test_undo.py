@@ -196,3 +196,8 @@ def test_check_alone_leaves_no_patch(folder: Path, graphfix: Run) -> None:
     done = graphfix("check", "--output", "fixes.patch", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"graphfix: error: --output needs --fix\n")
     assert not (folder / "fixes.patch").exists()
+
+
+def test_outside_of_git_it_is_said_that_there_is_none(folder: Path, graphfix: Run) -> None:
+    *_, last = graphfix("apply", cwd=folder).stdout.decode().splitlines()
+    assert last == "No undo for 3 files outside of git: --output FILE keeps the patch of a next run"
