@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 _COMPLETIONS = (["--install-completion"], ["--show-completion"])
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_NO_SHELL = "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell"
 
 
 def main() -> int:
@@ -48,10 +50,11 @@ def _command() -> int:
     from graphfix.cli.app import application
     from graphfix.cli.front import ClickException
 
-    if sys.argv[1:] in _COMPLETIONS and not _has_shell():
-        print(
-            "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell", file=sys.stderr
-        )
+    shell = sys.argv[2].lower() if sys.argv[1:2] == ["--show-completion"] and len(sys.argv) == 3 else ""
+    if shell in _SHELLS:
+        os.environ["_GRAPHFIX_COMPLETE"] = f"source_{shell}"
+    elif shell or sys.argv[1:] in _COMPLETIONS and not _has_shell():
+        print(_NO_SHELL, file=sys.stderr)
         return ERROR
     is_completing = "_GRAPHFIX_COMPLETE" in os.environ  # then a shell has the words
     app = application(None if is_completing else sys.argv[1:])

@@ -96,9 +96,14 @@ def test_it_is_installed_for_the_shell_that_asks(tmp_path: Path, command: str) -
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_any_shell(tmp_path: Path, command: str, shell: str) -> None:
-    done = subprocess.run([command], capture_output=True, env=os.environ | {"_GRAPHFIX_COMPLETE": f"source_{shell}"})
+    done = subprocess.run([command, "--show-completion", shell], capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert f"complete_{shell}" in done.stdout.decode()
+
+
+def test_a_shell_that_is_not_known_is_misuse(command: str) -> None:
+    done = subprocess.run([command, "--show-completion", "tcsh"], capture_output=True)
+    assert (done.returncode, done.stdout) == (2, b"") and b"bash, zsh, fish or PowerShell" in done.stderr
 
 
 @pytest.mark.parametrize("flag", ["--install-completion", "--show-completion"])
