@@ -70,10 +70,14 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Rest:
-    """What is found out behind the findings that are told already. `again`: all files that the changes have checked again."""
+    """What is found out behind the findings that are told already, with what was said of the changes.
+
+    `again`: all files that the changes have checked again.
+    """
 
     work: session.Session
     changed: set[Path]
+    said: str
     again: list[Path]
     behind: Behind
 
@@ -128,10 +132,11 @@ class Watched:
         # what only the repairs would bring to light takes as long again, and is told when it is known
         report = self._examined(replace(work, job=replace(work.job, ahead=not early)), first)
         self.waiting = {file for file in again if early and (file not in first or _has_repair(work, self.outcomes[file]))}
-        self._tell(work, report, _checked_again(changed, first, files))
+        said = _checked_again(changed, first, files)
+        self._tell(work, report, said)
         if self.waiting:
             behind = Behind(sorted(self.waiting), work.job, work.options.jobs or processors())
-            self.rest = Rest(work, changed, again, behind)
+            self.rest = Rest(work, changed, said, again, behind)
 
     def go_on(self) -> None:
         """Tell what has come of the rest, once it is there."""
@@ -145,7 +150,7 @@ class Watched:
         self.outcomes.update(found)
         says = _checked_again(rest.changed, rest.again, rest.work.found.files)
         if told == found:
-            _end(rest.work, says)
+            _end(rest.work, says if says != rest.said else "")
         else:
             self._tell(rest.work, self._examined(rest.work, ()), says)
 
@@ -223,6 +228,8 @@ def _end(work: session.Session, says: str) -> None:
 
 def _named(changed: Iterable[Path]) -> str:
     here = os.path.realpath(os.curdir)
+    # what an editor has written beside a file is gone by now, as is a folder that was moved, whose files are elsewhere
+    changed = [path for path in changed if path.suffix in PROGRAMS or path.exists()] or changed
     names = [escaped(str(path.relative_to(here)) if path.is_relative_to(here) else str(path)) for path in sorted(changed)]
     return ", ".join(names) if len(names) <= MOST else count(len(names), "file")
 

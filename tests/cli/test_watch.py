@@ -111,6 +111,20 @@ def test_findings_are_told_anew_with_each_change(tmp_path: Path, watch: Callable
     assert (watcher.ends(), watcher.errors()) == (130, "Interrupted; no file was written\n")
 
 
+def test_what_an_editor_writes_beside_a_file_is_not_named(
+    tmp_path: Path, watch: Callable[..., Watcher], loops: SimpleNamespace
+) -> None:
+    work = tmp_path / "work"
+    (work / "a.py").write_text(loops.clean)
+    watcher = watch("--output-format", "concise", ".")
+    watcher.says()
+    (work / "sedX3kd2").write_text(loops.total)
+    (work / "sedX3kd2").replace(work / "a.py")
+    while "GF101" not in (said := watcher.says()):
+        pass
+    assert "sedX3kd2" not in said and said.count("a.py changed") == 1
+
+
 def test_what_a_walk_leaves_out_is_not_looked_at(tmp_path: Path, watch: Callable[..., Watcher], loops: SimpleNamespace) -> None:
     work = tmp_path / "work"
     (work / "x.py").write_text(loops.clean)
