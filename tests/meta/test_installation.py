@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from graphfix import __version__
-from graphfix.installation import command
+from graphfix.installation import command, revision
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/graphfix", "cli", "codemods", "docs", "scripts")
@@ -25,8 +26,8 @@ def test_no_text_names_it_bare() -> None:
 @pytest.mark.parametrize(
     ("install", "extra", "wanted"),
     [
-        ("", "", f'pip install "graphfix @ git+https://github.com/graphfix/graphfix@v{__version__}"'),
-        ("", "lsp", f'pip install "graphfix[lsp] @ git+https://github.com/graphfix/graphfix@v{__version__}"'),
+        ("", "", 'pip install "graphfix @ git+https://github.com/graphfix/graphfix"'),
+        ("", "lsp", 'pip install "graphfix[lsp] @ git+https://github.com/graphfix/graphfix"'),
         (
             "uv tool install graphfix --index https://in.house/graphfix",
             "",
@@ -37,3 +38,22 @@ def test_no_text_names_it_bare() -> None:
 )
 def test_the_command(install: str, extra: str, wanted: str) -> None:
     assert command(install, extra) == wanted
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted"),
+    [
+        (f'{{"url": "https://x", "vcs_info": {{"vcs": "git", "commit_id": "{COMMIT}"}}}}', f"@{COMMIT}"),
+        ('{"url": "https://x", "vcs_info": {"vcs": "git", "commit_id": "main; rm -rf /"}}', ""),
+        ('{"url": "file:///x", "dir_info": {"editable": true}}', ""),
+        ("[]", ""),
+        ("{", ""),
+        (None, ""),
+    ],
+)
+def test_the_commit_that_is_installed_is_named(told: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: SimpleNamespace(read_text=lambda file: told))
+    assert revision() == wanted

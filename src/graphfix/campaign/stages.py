@@ -189,7 +189,9 @@ def analyse(task: Task) -> Result:
         "unfinished": len(told) - len(found),
         "worst": sorted(files.items(), key=lambda each: (-each[1], each[0]))[:_WORST],
     }
-    return Result(Stage.ANALYSED if fixable else Stage.CLEAN, "" if fixable else "nothing to fix", facts)
+    if fixable:
+        return Result(Stage.ANALYSED, facts=facts)
+    return Result(Stage.CLEAN, f"findings: {len(found)}, none with a fix to apply" if found else "no findings", facts)
 
 
 def fix(task: Task) -> Result:
