@@ -82,6 +82,54 @@ SWALLOWED = {
                 h = torch.tanh(h * w)
                 h.sum().backward()
         """,
+    "a context manager that delegates to another generator": """
+        import contextlib
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        def guarded():
+            try:
+                yield
+            except RuntimeError:
+                pass
+        @contextlib.contextmanager
+        def quiet():
+            yield from guarded()
+        h = torch.ones(3)
+        for _ in range(3):
+            with quiet():
+                h = torch.tanh(h * w)
+                h.sum().backward()
+        """,
+    "one that delegates to one that it is given": """
+        import contextlib
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        def guarded(kinds):
+            try:
+                yield
+            except kinds:
+                pass
+        @contextlib.contextmanager
+        def timed(steps):
+            yield from steps
+        shared = w.exp()
+        shared.sum().backward()
+        with timed(guarded((RuntimeError,))):
+            shared.mean().backward()
+        """,
+    "one that delegates to one that nobody knows": """
+        import contextlib
+        import torch
+        from journal import entries
+        w = torch.ones(3, requires_grad=True)
+        @contextlib.contextmanager
+        def noted():
+            yield from entries()
+        shared = w.exp()
+        shared.sum().backward()
+        with noted():
+            shared.mean().backward()
+        """,
     "a context that a name holds": """
         import contextlib
         import torch

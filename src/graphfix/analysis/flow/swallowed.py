@@ -187,11 +187,23 @@ def gives_something(method: ast.AST) -> bool:
     return any(not (isinstance(part.value, ast.Constant) and not part.value.value) for part in returns)
 
 
+@true_of_itself
 def holds_its_yield(flow: Flow, function: ast.AST) -> bool:
-    """Whether a generator that is a context may handle what is raised where it yields."""
+    """Whether a generator that is a context may handle what is raised where it yields, or where one yields that it delegates to."""
     ways = flow.paths.through(function)
     yields = [each for each in ways.code.instructions() if isinstance(each, Yield)]
-    return any(True for each in yields for _ in ending_of(ways, each, lambda match: catches(flow, match.node)))
+    if any(True for each in yields for _ in ending_of(ways, each, lambda match: catches(flow, match.node))):
+        return True
+    inner = (each.node.value for each in yields if isinstance(each.node, ast.YieldFrom))
+    return any(delegate_may_swallow(flow, source) for given in inner for source in flow.graph.sources(given))
+
+
+def delegate_may_swallow(flow: Flow, source: Place) -> bool:
+    """Whether a generator that another one delegates to is not known, or may handle what is raised where it yields."""
+    if isinstance(source, Result):
+        return holds_its_yield(flow, source.function)
+    targets = flow.calls.targets.get(source, ()) if isinstance(source, ast.Call) else ()
+    return not targets or any(holds_its_yield(flow, each) for each in targets)
 
 
 def is_awaited(flow: Flow, call: ast.Call) -> bool:
