@@ -42,6 +42,12 @@ def test_what_nobody_walks_again_is_not_retained() -> None:
 UNNAMED = {
     "class Job:\n    def __init_subclass__(cls, value):\n        value.backward()": "class Mine(Job, value=loss): pass",
     "class Slot:\n    def __set__(self, owner, value):\n        value.backward()\nclass Job:\n    target = Slot()\njob = Job()": "job.target = loss",
+    "class Slot:\n    def __set__(self, owner, value):\n        self.take(value)\n    def take(self, value):\n        self.end(value)\n"
+    "    def end(self, value):\n        value.backward()\nclass Job:\n    target = Slot()\njob = Job()": "job.target = loss",
+    "def end(value):\n    value.backward()\ndef take(value):\n    return end(value)\nclass Walk:\n    def __class_getitem__(cls, value):\n"
+    "        take(value)": "Walk[loss]",
+    "class Box(dict):\n    def __missing__(self, key):\n        self.begin(key)\n    def begin(self, key):\n        for each in (key,):\n"
+    "            self.end(each)\n    def end(self, key):\n        key.backward()\nbox = Box()": "box[loss]",
     "class Box:\n    def __init__(self, v):\n        self.v = v\n    def __getattribute__(self, name):\n        "
     "object.__getattribute__(self, 'v').backward()": "Box(loss).go",
     "class Box(dict):\n    def __delitem__(self, key):\n        self[key].backward()\nbox = Box()": "box['x'] = loss; del box['x']",
@@ -70,6 +76,8 @@ TAME = {
     "class Box(dict):\n    def __delitem__(self, key):\n        super().__delitem__(key)\nbox = Box()": "box['x'] = 1; del box['x']",
     "class Walks(logging.Filter):\n    def filter(self, record):\n        return True\nlog.addFilter(Walks())": "pass",
     "class Net(nn.Module):\n    def update(self, loss):\n        loss.backward()": "pass",
+    "class Net(nn.Module):\n    def update(self, loss):\n        loss.backward()\n    def __len__(self):\n        return self.size()\n"
+    "    def size(self):\n        return 3": "pass",
 }
 
 

@@ -45,10 +45,9 @@ def run_by_python(flow: Flow) -> Iterator[Open]:
 
 
 def goes_backward(flow: Flow, method: ast.AST) -> bool:
-    """Whether a method, or what it calls directly, goes backward: of all that it may lead to, too much is only thought to be led to."""
-    calls = [part for part in subtree(method) if isinstance(part, ast.Call)]
-    called = (part for call in calls for target in flow.calls.targets.get(call, ()) for part in subtree(target))
-    return any(isinstance(part, ast.Call) and name_of(part.func) in WALKS for part in (*calls, *called))
+    """Whether a method, or what it surely leads to, goes backward: of all that it may lead to, too much is only thought to be led to."""
+    parts = (part for code in flow.led_to(method) for part in subtree(code))
+    return any(isinstance(part, ast.Call) and name_of(part.func) in WALKS for part in parts)
 
 
 def run_by_libraries(flow: Flow) -> Iterator[Open]:
