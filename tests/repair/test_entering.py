@@ -57,6 +57,20 @@ def test_what_asks_for_the_gradient_of_a_state_is_not_put_behind_its_detach(top:
 
 
 @pytest.mark.parametrize(
+    "top",
+    [
+        "size = h.grad.norm() if step else 0",
+        "if step:\n        print(h.grad)",
+        "entered = h\n    if step:\n        print(entered.grad)",
+        "if step:\n        print(getattr(h, 'grad'))",
+    ],
+)
+def test_a_gradient_that_a_state_retains_is_read_before_it_is_detached(top: str) -> None:
+    program = PROGRAM.format(**PLAIN, top=top).replace("    loss = head(", "    h.retain_grad()\n    loss = head(")
+    assert repaired(program) == program
+
+
+@pytest.mark.parametrize(
     ("shape", "top"), [(PLAIN, "pass"), (PLAIN, "x = start.register_hook(abs)"), (LEARNED, "pass"), (PAIR, "pass")]
 )
 def test_a_state_is_detached_and_a_learned_beginning_is_trained(shape: dict[str, str], top: str) -> None:

@@ -263,7 +263,7 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the program
     detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index. `written`: tensors that
     were written in place, and whether that may have given them a graph or another shape. `empty`: where a tensor without a graph is
-    walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for. `copies`:
+    walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read. `copies`:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
     or handed on; `unregistered`: what modules keep from optimizers. `given`: what code that is not in sight got hold of; `kept`: what

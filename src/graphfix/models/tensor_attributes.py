@@ -40,6 +40,8 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
         return NonTensor((name, value.identity))
     if isinstance(value, Tensor):
         if name == "grad":
+            if value.severed is not None and value.node is None and value.leaf is None:
+                m.recording.unhooked.append(site)  # no backward pass comes to what was cut off
             return Tensor()
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
