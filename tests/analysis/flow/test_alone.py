@@ -60,10 +60,31 @@ def test_a_backward_of_a_new_object_is_none_of_the_old_one(before: str, after: s
     assert walked(before, after) == set()
 
 
+@pytest.mark.parametrize("made", ["-box.total", "box.total * 1", "torch.sum(box.total)", "torch.nn.MSELoss()(net(a), b)", "box.total.mean()"])
+def test_what_is_computed_is_a_new_object(made: str) -> None:
+    assert walked("pass", "print(loss.item())", made) == set()
+
+
 def test_what_is_added_goes_backward_behind_it() -> None:
     assert walked("pass", "loss.sum().backward()") == {"loss.sum().backward()"}
 
 
-@pytest.mark.parametrize("made", ["crit(net(a))", "box.total", "data[0]"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "crit(net(a))",
+        "box.total",
+        "data[0]",
+        "+box.total",
+        "box.total.squeeze()",
+        "torch.as_tensor(box.total)",
+        "torch.atleast_1d(box.total)",
+        "torch.nn.functional.dropout(box.total, 0.5, False)",
+        "torch.nn.Identity()(box.total)",
+        "torch.relu_(box.total)",
+        "sum([], box.total)",
+        "torch.add(a, b, out=box.total)",
+    ],
+)
 def test_an_object_that_may_be_an_older_one_is_shared(made: str) -> None:
     assert walked("pass", "print(loss.item())", made) == {"loss.backward()"}

@@ -204,6 +204,8 @@ class Calls:
             self.methods.put(row, call, given[0], given[1:])
         if given and library.may_give_itself(dotted):
             self.flow.add(given[0], call, Kind.SAME)
+        if library.shares_memory(dotted):
+            self.flow.views[call] = None
         for argument in given if not (library.gives_no_graph(dotted) or self.applies_for_numbers(row, call)) else ():
             # the batches of a loader are slices of the same tensors
             self.flow.add(argument, call, kind_of_edge(dotted), crosses=library.gives_batches(dotted))
@@ -275,6 +277,8 @@ class Calls:
         given = arguments(call)
         if outside or opaque and last:
             self.recording[call] = None
+            if any(library.shares_memory(self.code.calls.get(each, "")) for each in self.flow.sources(call.func) if isinstance(each, ast.Call)):
+                self.flow.views[call] = None  # such as what `nn.Identity()` gives
             for place in [*given, call.func] if opaque and last else given:
                 self.flow.add(place, call, Kind.DRAWN)
         if self.is_partial(call.func):

@@ -253,7 +253,11 @@ def is_alone(graph: FlowGraph, name: Place) -> bool:
 
 def _is_new(graph: FlowGraph, made: Place, name: ast.Name) -> bool:
     """Whether what is computed at a place is an object of its own, which goes to the variable alone."""
-    if not isinstance(made, (ast.Call, ast.BinOp, ast.UnaryOp)) or made in graph.opaque:
+    if not isinstance(made, (ast.Call, ast.BinOp, ast.UnaryOp)) or made in graph.opaque or made in graph.views:
+        return False
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and shares_memory(made.func.attr):
+        return False
+    if isinstance(made, ast.Call) and any(keyword.arg == "out" for keyword in made.keywords):
         return False
     alone = all(edge.target is name for edge in graph.edges.get(made, ()))
     return alone and not graph.values.get(made) and not graph.taken_from.get(made)

@@ -38,6 +38,7 @@ class FlowGraph:
     begin elsewhere, in order; `begun_at`: how many edges were known then; `outdated`: some have been added since.
     `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
+    `views`: calls of which the result may lie in the memory of what they are given, or be that.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
     """
@@ -51,6 +52,7 @@ class FlowGraph:
     sinks: dict[Place, dict[tuple[Sink, ast.AST], None]] = field(default_factory=dict)
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
+    views: dict[Place, None] = field(default_factory=dict)
     size: int = 0
     contents: dict[tuple[Hashable, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)

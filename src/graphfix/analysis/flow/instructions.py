@@ -150,7 +150,9 @@ class Instructions(Access):
         (value,) = operated.values
         if isinstance(node.op, ast.Invert):
             self.use(value, "inverted", "", node)
-        self.add_from(value, node, Kind.NUMBER if isinstance(node.op, ast.Not) else Kind.MADE)
+        # `+x` of a tensor is the tensor: https://docs.pytorch.org/docs/stable/generated/torch.positive.html
+        kind = Kind.NUMBER if isinstance(node.op, ast.Not) else Kind.SAME if isinstance(node.op, ast.UAdd) else Kind.MADE
+        self.add_from(value, node, kind)
         if operated.operator != "not":
             self.run_specially(operated, node.operand)
 
