@@ -439,3 +439,60 @@ print(rows, net.widest)
 def test_what_is_called_inside_may_tell_if_it_is_recorded(inside: str, codes: list[str]) -> None:
     before = "PROBES = {'recording': torch.is_grad_enabled, 'threads': torch.get_num_threads}" if "PROBES" in inside else ""
     assert [code for code, _ in safe_titles(INSIDE.format(inside=inside, before=before))] == codes
+
+
+LATE = """
+import torch
+from torch import nn
+
+slot, rows = [None], {{"x": None}}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer, self.rows = nn.Parameter(torch.ones(3)), nn.Linear(3, 1), {{}}
+
+    def forward(self, x):
+        gain = self.scale.exp()
+        if not self.training:
+            {kept} = gain
+        return self.layer(x * gain)
+
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+
+def evaluate():
+    net.eval()
+    errors = []
+    for a, b in zip(x.split(4), y.split(4)):
+        errors.append(((net(a) - b) ** 2).mean().item())
+    net.train()
+    return sum(errors)
+
+def pull(epoch):
+    if epoch % 40 == 39:
+        return {read}.sum()
+    return None
+
+for epoch in range(40):
+    score = evaluate()
+    extra = pull(epoch)
+    loss = ((net(x) - y) ** 2).mean()
+    opt.zero_grad()
+    loss.backward()
+    if extra is not None:
+        {walked}.backward()
+    opt.step()
+print(score)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "read"),
+    [("slot[0]", "slot[0]"), ("rows['x']", "rows.get('x')"), ("self.rows['x']", "net.rows['x']"), ("self.last", "net.last"), ("slot[-1]", "slot[0]")],
+)
+@pytest.mark.parametrize(("walked", "codes"), [("extra", []), ("(0 * y.sum() + net.scale.sum())", ["GF103"])])
+def test_what_is_kept_may_be_walked_where_no_run_comes(kept: str, read: str, walked: str, codes: list[str]) -> None:
+    """A run that keeps an item under a known key shows who reads it, as far as it comes: not to the fortieth iteration."""
+    assert [code for code, _ in safe_titles(LATE.format(kept=kept, read=read, walked=walked))] == codes

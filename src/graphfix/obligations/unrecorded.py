@@ -186,6 +186,7 @@ class Unrecorded(Inquiry):
         executed = self.evidence.tape.executed
         reads: dict[Place, None] = {}
         holders: dict[ast.expr, None] = {}
+        followed: dict[ast.expr, None] = {}
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached_anyhow(each) if code not in own):
             for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
@@ -206,15 +207,18 @@ class Unrecorded(Inquiry):
                     if any(name_of(call.func) in READS_BUFFERS for call in self.flow.code.calls):
                         yield Open(part, "may store its result in a buffer")
                 elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
-                    followed = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
-                    if not followed and self.outlives(part.value, code):
-                        holders[part.value] = None
+                    by_runs = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
+                    if self.outlives(part.value, code):
+                        (followed if by_runs else holders)[part.value] = None
                 elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and library.fills(part.func.attr):
                     given = any(each in self.flow.recorded_of_leaves for each in arguments(part))
                     if given and self.outlives(part.func.value, code):
                         holders[part.func.value] = None
         for arrival in self.graph.reach(list(reads), held=list(holders)).arrivals if reads or holders else ():
             yield Open(arrival.site, f"{arrival.sink.value} later")
+        for arrival in self.graph.reach([], held=list(followed)).of(Sink.WALKED) if followed else ():
+            if self.statement(arrival.site) not in executed:  # runs follow an item to where they come
+                yield Open(arrival.site, f"{arrival.sink.value} later")
 
     def set_by(self, part: ast.AST) -> str | None:
         """The attribute, if any, in which a part of the code keeps something that may have a graph."""
