@@ -302,3 +302,50 @@ for step in range(4):
 )
 def test_a_gradient_that_is_shown_is_not_dropped(seen: str, safe: bool) -> None:
     assert ("GF303" in {code for code, _ in safe_titles(SETUP + SHOWN.format(seen=seen))}) is safe
+
+
+FINALIZED = """
+freed, sizes = [], []
+class Token:
+    def __init__(self, number):
+        self.number = number
+    def __del__(self):
+        freed.append(self.number)
+class Tagged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, token):
+        {forward}
+        return x * 1.0
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+total = 0.0
+for step in range(4):
+    token = Token(step)
+    loss = {made}
+    {held}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+    sizes.append(len(freed))
+print(total, sizes)
+"""
+PLAIN_LOSS = "net(torch.randn(5, 3)).pow(2).mean()"
+TAGGED = "Tagged.apply(net(torch.randn(5, 3)), token).pow(2).mean()"
+
+
+@pytest.mark.parametrize(
+    ("forward", "made", "held", "codes"),
+    [
+        ("ctx.token = token", TAGGED, "del token", []),
+        ("ctx.tokens = [token]", TAGGED, "del token", []),
+        ("ctx.token = Token(3)", TAGGED, "pass", []),
+        ("pass", PLAIN_LOSS, "loss.register_hook(lambda grad, own=token: print(own.number)); del token", []),
+        ("pass", PLAIN_LOSS, "loss.register_hook(lambda grad: print(token.number))", []),
+        ("pass", PLAIN_LOSS, "print(token.number)", ["GF101"]),
+    ],
+)
+def test_what_a_graph_holds_is_freed_with_it(forward: str, made: str, held: str, codes: list[str]) -> None:
+    program = SETUP + FINALIZED.format(forward=forward, made=made, held=held)
+    assert [code for code, _ in safe_titles(program)] == codes

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.functions import arguments
+from graphfix.analysis.flow.functions import FUNCTIONS, arguments
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph
@@ -44,6 +45,7 @@ class Objects:
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may read its graph")
         yield from (Open(template, "reads its graph") for template in self.asking)
+        yield from self.freed_with_graphs()
         yield from self.compared(expression)
         itself = self.flow.graph.reach([expression], made=False)
         for place, part in self.flow.graph.reach(self.flow.graph.sources(expression), made=False).places if self.moved else ():
@@ -72,6 +74,29 @@ class Objects:
         """The places that may tell the object itself from another one that holds the same."""
         arrivals = self.flow.graph.reach([expression], made=False).of(Sink.ASKED)
         yield from (Open(arrival.site, "compares it by identity") for arrival in arrivals if is_identity(arrival.site))
+
+    def freed_with_graphs(self) -> Iterator[Open]:
+        """The finalizers of objects that a graph may hold, in the context of an operation or in a hook: they run when it is freed."""
+        for method in self.flow.code.methods.get("__del__", ()):
+            cls = self.flow.code.class_of[method]
+            made = [call for call in self.flow.code.calls if cls in self.flow.graph.sources(call.func)]
+            places = self.flow.graph.reach(made).places if made else ()
+            if any(self.is_in_graph(place) for place, _ in places):
+                yield Open(method, "observes when a graph is freed")
+
+    def is_in_graph(self, place: Place) -> bool:
+        """Whether a graph holds what is at a place: an operation of the program has it, or a hook, or the function that one calls."""
+        if any(use.how == "argument" and use.name.endswith("_hook") for use in self.flow.graph.uses.get(place, ())):
+            return True
+        around = list(self.flow.paths.around(place)) if isinstance(place, ast.AST) and place in self.flow.paths.parents else []
+        classes = (cls for each in around if (cls := self.flow.code.class_of.get(each)) is not None)
+        return not self.hooks.isdisjoint(around) or any(self.flow.code.lookup.derives(cls, "Function") for cls in classes)
+
+    @cached_property
+    def hooks(self) -> set[Place]:
+        """The functions in sight that are handed on as hooks."""
+        given = (each for call in self.flow.code.calls if name_of(call.func).endswith("_hook") for each in arguments(call))
+        return {source for each in given for source in self.flow.graph.sources(each) if isinstance(source, FUNCTIONS)}
 
     def saved_flags(self, reach: Reach) -> Iterator[Open]:
         """The places that write a value down with the flag requires_grad, which survives where its graph does not, for code that reads it."""

@@ -88,6 +88,7 @@ class Unrecorded(Inquiry):
         yield from Shown(self.evidence).graphs(reach)
         yield from self.told_inside(inside)
         yield from Objects(self.flow).saved_flags(reach)
+        yield from Objects(self.flow).freed_with_graphs()
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         operations = self.flow.calls.methods.own_operations.forwards
