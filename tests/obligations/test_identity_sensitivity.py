@@ -349,3 +349,33 @@ TAGGED = "Tagged.apply(net(torch.randn(5, 3)), token).pow(2).mean()"
 def test_what_a_graph_holds_is_freed_with_it(forward: str, made: str, held: str, codes: list[str]) -> None:
     program = SETUP + FINALIZED.format(forward=forward, made=made, held=held)
     assert [code for code, _ in safe_titles(program)] == codes
+
+
+WARNED = """
+import warnings
+total = 0.0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+with {context} as heard:
+    mean = float(total) / 4
+print(mean, heard)
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "codes"),
+    [
+        ("warnings.catch_warnings(record=True)", []),
+        ("warnings.catch_warnings(action='always', record=step > 0)", []),
+        ("warnings.catch_warnings(**{'record': True})", []),
+        ("warnings.catch_warnings(record=False)", ["GF101"]),
+        ("warnings.catch_warnings()", ["GF101"]),
+    ],
+)
+def test_a_program_that_records_warnings_hears_of_graphs(context: str, codes: list[str]) -> None:
+    """Torch warns where `float()` takes the number of a tensor that requires a gradient."""
+    assert [code for code, _ in safe_titles(SETUP + WARNED.format(context=context))] == codes
