@@ -121,6 +121,47 @@ def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) ->
     assert safe_titles(SETUP + precision + program) == [("GF101", f"store `loss.{cut}()`")]
 
 
+LOADED = """
+import math, random
+from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
+class Rows(Dataset):
+    def __init__(self, items):
+        self.items = items
+    def __len__(self):
+        return len(self.items)
+    def __getitem__(self, index):
+        return {row}
+samples = [(torch.randn(3), {label}) for n in range(8)]
+total = 0.0
+for x, y in {loader}:
+    loss = (net(x).squeeze(1) - y).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+print(torch.tensor([3, 5]) * total)
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "row", "loader", "cut"),
+    [
+        ("0.25 * n", "0", "DataLoader(samples, batch_size=4)", "detach"),
+        ("random.random()", "0", "DataLoader(samples, 4)", "detach"),
+        ("0", "(torch.ones(3), math.sqrt(index))", "DataLoader(Rows(samples), batch_size=4)", "detach"),
+        ("float(n)", "0", "[default_collate(samples)] * 3", "detach"),
+        ("n", "0", "DataLoader(samples, batch_size=4)", "item"),
+        ("torch.rand(()) * 0.5", "0", "DataLoader(samples, batch_size=4)", "item"),
+        ("0", "(torch.ones(3), index)", "DataLoader(Rows(samples), batch_size=4)", "item"),
+        ("0.5", "0", "DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4)), batch_size=2)", "item"),
+    ],
+)
+def test_a_loader_makes_64_bits_of_numbers_with_a_fraction(label: str, row: str, loader: str, cut: str) -> None:
+    """https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.default_collate"""
+    text = SETUP + LOADED.format(label=label, row=row, loader=loader)
+    assert [each for each in safe_titles(text) if each[0] == "GF101"] == [("GF101", f"store `loss.{cut}()`")]
+
+
 IN_TENSOR = """
 total, scale = torch.tensor(0.0), {scale}
 for step in range(4):

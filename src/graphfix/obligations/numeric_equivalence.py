@@ -20,6 +20,7 @@ from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
 from graphfix.obligations.divisors import Divisors
+from graphfix.obligations.loaded_numbers import loads_doubles
 from graphfix.obligations.texts import texts_of
 from graphfix.obligations.totals import Totals
 from graphfix.source.subtree import subtree
@@ -98,7 +99,7 @@ class Numbers:
 
         https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
         """
-        if self.type_by_name is not None:
+        if self.type_by_name is not None or loads_doubles(self.flow):
             return True
         documents = self.flow.code.documents.values()
         return any(document.words & MORE_PRECISE or any(map(asks_for_float, subtree(document.tree))) for document in documents)
