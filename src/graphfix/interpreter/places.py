@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf, Node
-from graphfix.interpreter.interning import kind_of, taken_from
+from graphfix.interpreter.interning import Key, kind_of, taken_from
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import note_leaf_write, overwrite
 from graphfix.interpreter.recording import Handed, Store, StoreKind
@@ -89,7 +89,7 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
-        return value.items[-1] if value.items else Unknown(("item", value.serial, key, m.now()))
+        return value.items[-1] if value.items and not is_told_longer(m, value) else Unknown(("item", value.serial, key, m.now()))
     if isinstance(value, Unknown):
         if key not in value.items:
             value.items[key] = Unknown(("item", value.key, key), m.element(value, key, site), value.outside)
@@ -97,6 +97,13 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     if isinstance(value, NonTensor):
         return NonTensor(("item", value.key, key))
     return Unknown(("item", site, key, m.now()), value.node)
+
+
+def is_told_longer(m: Interpreter, items: Sequence) -> bool:
+    """Whether the run has answered how many items there are, so that one behind the last is another: `if len(kept) == 2: kept[1]`."""
+    asked = (key.parts[1:] for key in m.decisions if isinstance(key, Key) and kind_of(key) in ("==", "<"))
+    lengths = (side.parts for sides in asked for side in sides if isinstance(side, Key) and kind_of(side) == "len")
+    return any(parts[1:] == (items.serial, len(items.items)) for parts in lengths)
 
 
 def train_parameters(m: Interpreter, holder: Value, trains: bool, site: ast.AST) -> None:
