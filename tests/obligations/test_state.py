@@ -126,3 +126,73 @@ for _ in range(3):
 )
 def test_state_that_the_statement_itself_walks(step: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + KEEPING.format(step=step))] == codes
+
+
+DISPLAY = """
+cell, head = nn.GRUCell(3, 4), nn.Linear(4, 1)
+opt = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
+
+class Run:
+    def __init__(self):
+        self.state = {{"h": torch.zeros(5, 4), "age": 0}}
+        self.kept = []
+
+    def fit(self, xs):
+        {state} = {{"h": torch.zeros(5, 4), "age": 0}}
+        for x in xs:
+            h = cell(x, {state}["h"])
+            {before}
+            loss = {loss}
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            {after}
+
+Run().fit(torch.randn(6, 5, 3))
+"""
+LOSS = "(head(h) - 1).pow(2).mean()"
+
+
+@pytest.mark.parametrize("state", ["state", "self.state"])
+@pytest.mark.parametrize(
+    ("before", "loss", "after", "is_safe"),
+    [
+        ('STATE = {"h": h, "age": STATE["age"] + 1}', LOSS, "pass", True),
+        ('STATE = {"age": 1, "h": h}', LOSS, "print(STATE['age'])", True),
+        ("pass", LOSS, 'STATE = {"h": h, "last": h}', True),
+        ('STATE = {"h": h if len(xs) else None}', LOSS, "pass", False),
+        ('STATE = {**STATE, "h": h}', LOSS, "pass", False),
+        ('STATE = {"h": h}; self.kept.append(STATE)', LOSS, "print(self.kept[-1]['h'].grad_fn)", False),
+        ('last = STATE["h"]; STATE = {"h": h}', LOSS, "print(last is STATE['h'])", False),
+        ("pass", LOSS, 'STATE = {"h": h, "last": cell(x, h)}', False),
+        ("if len(self.kept) < 3:\n                STATE = {'h': h}", LOSS, "pass", False),
+    ],
+)
+def test_a_state_that_is_a_new_dict_in_each_iteration(state: str, before: str, loss: str, after: str, is_safe: bool) -> None:
+    begins = DISPLAY.replace('"age": 0', '"last": torch.zeros(5, 4)') if before == "pass" else DISPLAY
+    text = begins.format(state=state, before=before.replace("STATE", state), loss=loss, after=after.replace("STATE", state))
+    assert bool({code for code, _ in safe_titles(SETUP + text)} & {"GF201", "GF202"}) is is_safe
+
+
+def test_a_state_whose_pair_is_stored_behind_the_backward_pass() -> None:
+    pair = STORED.format(stored="self.pair = (h, c)")
+    assert [code for code, _ in safe_titles(SETUP + pair)] == ["GF202"]
+    assert safe_titles(SETUP + STORED.format(stored="self.pair = (h, other(c))")) == []
+
+
+STORED = """
+cell, other = nn.LSTMCell(3, 4), nn.Linear(4, 4)
+class Run:
+    def __init__(self):
+        self.pair = (torch.zeros(5, 4), torch.zeros(5, 4))
+    def fit(self, xs):
+        opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+        for x in xs:
+            h, c = cell(x, self.pair)
+            loss = h.pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            {stored}
+Run().fit(torch.randn(6, 5, 3))
+"""

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.freed import LOOPS
+from graphfix.analysis.flow.freed import LOOPS, Loop
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
 from graphfix.dataflow.definitions import Definitions
@@ -108,7 +108,10 @@ class Left(Inquiry):
         stores = [self.flow.paths.statement(part) for part in writers if ast.unparse(part) == text]
         reads = [part for part in self.subscripts(ast.Load) if ast.unparse(part) == text]
         freed = any(self.flow.freed.backward_follows(loop, read, store, anchor) for read in reads for store in stores)
-        if len(writers) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
+        displays = self.displays(item.value, key, loop)
+        if displays and not writers:
+            stores, freed = list(displays), all(self.is_freed_by(loop, value, anchor) for value in displays.values())
+        if len(writers) + len(displays) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
             yield Open(anchor, "may leave a graph here that is not freed yet")
             return
         holders = {source for read in reads for source in self.graph.sources(read.value)}
@@ -124,13 +127,32 @@ class Left(Inquiry):
             for code in self.flow.reached(statement):
                 if any(rebinds(part, item.value) for part in subtree(code)):
                     yield Open(statement, "may replace the dict")
-        sources = self.bound_to(writers[0], stores[0])
+        sources = [displays[stores[0]]] if displays else self.bound_to(writers[0], stores[0])
         constant = (isinstance(each, ast.Constant) for source in sources or () for each in self.readers.origins(source))
         if sources is None or any(constant):
             yield Open(stores[0], "may be None there")
-        for arrival in self.graph.reach(reads).of(Sink.ASKED):
+        for arrival in self.graph.reach([*reads, *displays.values()]).of(Sink.ASKED):
             if asks_for_graph(arrival.site):
                 yield Open(arrival.site, arrival.sink.value)
+        yield from (each for value in displays.values() for each in Objects(self.flow).compared(value))
+
+    def displays(self, holder: ast.expr, key: object, loop: ast.stmt) -> dict[ast.stmt, ast.expr]:
+        """The statements in a loop that make a dict anew where it is held, each with what that has under the key."""
+        found: dict[ast.stmt, ast.expr] = {}
+        for part in subtree(loop):
+            if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Dict):
+                continue
+            held = {each.value: value for each, value in zip(part.value.keys, part.value.values) if isinstance(each, ast.Constant)}
+            if list(map(ast.unparse, part.targets)) == [ast.unparse(holder)] and key in held and len(held) == len(part.value.keys):
+                found[part] = held[key]
+        return found
+
+    def is_freed_by(self, loop: Loop, value: ast.expr, anchor: ast.stmt) -> bool:
+        """Whether what a name holds is surely freed by the end of a statement of the loop's body, wherever that made it."""
+        made = [place for place in self.graph.values.get(value, ()) if isinstance(place, ast.Name)] if isinstance(value, ast.Name) else []
+        return bool(made) and all(
+            self.flow.freed.backward_follows(loop, each, self.flow.paths.statement(each), anchor) for each in made
+        )
 
     def compared_by_is(self, attribute: str) -> Iterator[ast.Compare]:
         """Where an attribute of this name is compared with another object, and not with a constant."""

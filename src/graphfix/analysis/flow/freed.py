@@ -160,8 +160,18 @@ class Freed:
             or not self.flow.computations_below(place)
             or isinstance(place, ast.Name)
             and self.handed_on_freed(place, DEPTH)
+            or self.stored_freed(place)
             for place, statement in definitions
         )
+
+    def stored_freed(self, definition: ast.expr) -> bool:
+        """Whether each part of what is stored was freed before that, or has no graph: `self.state = {"h": h}` behind the backward pass."""
+        value = value_of(self.paths.parents.get(definition), definition, self.paths.parents)
+        if isinstance(value, ast.Dict) and None not in value.keys:
+            parts = value.values
+        else:
+            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value] if isinstance(value, ast.Name) else []
+        return bool(parts) and all(self.before(each) or not self.flow.computations_below(each) for each in parts)
 
     def handed_on_freed(self, definition: ast.Name, depth: int) -> bool:
         """Whether a name only gets what another name held, and that was freed before, be it in an earlier iteration: `older, old = old, h`."""
@@ -240,7 +250,7 @@ def given_to(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def value_of(bound: ast.AST | None, definition: ast.Name, parents: dict[ast.AST, ast.AST]) -> ast.expr | None:
+def value_of(bound: ast.AST | None, definition: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr | None:
     """What an assignment gives to one of its targets, where that is written there. `bound`: what the target stands in."""
     if isinstance(bound, ast.Assign):
         return bound.value
