@@ -255,9 +255,7 @@ def _is_new(graph: FlowGraph, made: Place, name: ast.Name) -> bool:
     """Whether what is computed at a place is an object of its own, which goes to the variable alone."""
     if not isinstance(made, (ast.Call, ast.BinOp, ast.UnaryOp)) or made in graph.opaque or made in graph.views:
         return False
-    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and shares_memory(made.func.attr):
-        return False
-    if isinstance(made, ast.Call) and any(keyword.arg == "out" for keyword in made.keywords):
+    if isinstance(made, ast.Call) and (_may_give_view(made.func) or any(keyword.arg == "out" for keyword in made.keywords)):
         return False
     alone = all(edge.target is name for edge in graph.edges.get(made, ()))
     return alone and not graph.values.get(made) and not graph.taken_from.get(made)
@@ -269,12 +267,17 @@ def _only_reads(graph: FlowGraph, read: Place) -> bool:
         return False
     edges = graph.edges.get(read, ())
     methods = [edge.target for edge in edges if edge.kind is Kind.OUT]
-    if not all(isinstance(each, ast.Attribute) and not shares_memory(each.attr) for each in methods):
+    if not all(isinstance(each, ast.Attribute) and not _may_give_view(each) for each in methods):
         return False
     gets = [edge for place in (read, *methods) for edge in graph.edges.get(place, ()) if edge.kind is not Kind.OUT]
     functions = [edge.target.func for edge in gets if isinstance(edge.target, ast.Call)]
     of_methods = all(isinstance(each, ast.Attribute) and each.value is read for each in functions)
     return of_methods and all(edge.kind in COMPUTED for edge in gets)
+
+
+def _may_give_view(function: ast.expr) -> bool:
+    """Whether a method gives what may lie in the memory of its object."""
+    return isinstance(function, ast.Attribute) and shares_memory(function.attr)
 
 
 def past(numbers: bool, made: bool) -> frozenset[Kind]:
