@@ -13,7 +13,7 @@ from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
-from graphfix.interpreter.places import item_of
+from graphfix.interpreter.places import item_of, made_here
 from graphfix.interpreter.project_functions import by_row, row_of_callee, row_of_method
 from graphfix.interpreter.refusals import refuse_other_kinds
 from graphfix.interpreter.unknown_calls import call_unknown, hand_on
@@ -264,7 +264,7 @@ def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Argu
         else:
             extra[key] = value
     if signature.kwarg is not None:
-        variables[signature.kwarg.arg] = Mapping(extra)
+        variables[signature.kwarg.arg] = made_here(m, Mapping(extra))
     for name in (*positional, *(argument.arg for argument in signature.kwonlyargs)):
         if name not in variables:
             default = function.defaults.get(name)

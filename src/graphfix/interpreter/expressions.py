@@ -16,7 +16,7 @@ from graphfix.interpreter.frames import STAR, Env
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter, Suspend
 from graphfix.interpreter.iteration import goes_on, iterate
-from graphfix.interpreter.places import assign
+from graphfix.interpreter.places import assign, made_here
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
 from graphfix.interpreter.refusals import refuse_unbound
 from graphfix.interpreter.shapes import OTHER
@@ -182,18 +182,15 @@ def tuple_display(m: Interpreter, node: ast.Tuple) -> Value:
 
 
 def list_display(m: Interpreter, node: ast.List) -> Value:
-    made = displayed(m, "list", node.elts)
-    made.context = m.context
-    return made
+    return made_here(m, displayed(m, "list", node.elts))
 
 
 def set_display(m: Interpreter, node: ast.Set) -> Value:
-    return displayed(m, "set", node.elts)
+    return made_here(m, displayed(m, "set", node.elts))
 
 
 def dict_display(m: Interpreter, node: ast.Dict) -> Value:
-    made = Mapping({})
-    made.context = m.context
+    made = made_here(m, Mapping({}))
     for key, part in zip(node.keys, node.values):
         value = evaluate(m, part)
         if key is None:
@@ -247,11 +244,11 @@ def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.Ge
     kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
     made = Sequence(kind, [item for item, _ in items])
     made.goes_on = any(follow for _, follow in items)
-    return made
+    return made_here(m, made)
 
 
 def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
-    made = Mapping({})
+    made = made_here(m, Mapping({}))
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
         slot = slot_of(key)

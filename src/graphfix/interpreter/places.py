@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeVar
 
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import Key, kind_of, taken_from
@@ -36,6 +37,8 @@ from graphfix.interpreter.values import (
 from graphfix.interpreter.witness import witnessed
 
 MOST_TAKEN = 4  # steps from a parameter to its model: an item of an item of its named parameters, put into a list
+
+Container = TypeVar("Container", Sequence, Mapping)
 
 
 def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
@@ -78,6 +81,12 @@ def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[V
     if isinstance(value, Constant) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
         return [Constant(item) for item in value.value]
     return [item_of(m, value, index, part) for index, part in enumerate(target.elts)]
+
+
+def made_here(m: Interpreter, made: Container) -> Container:
+    """The container, which is made in the iterations that run now: what it holds ends with them if it does."""
+    made.context = m.context
+    return made
 
 
 def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:

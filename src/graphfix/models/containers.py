@@ -8,7 +8,7 @@ from collections.abc import Callable
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.places import note_store
+from graphfix.interpreter.places import made_here, note_store
 from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.values import (
     MAX_ITEMS,
@@ -49,8 +49,7 @@ def as_container(kind: str) -> Callable:
             made.goes_on = arguments[0].goes_on
         else:
             made = Sequence(kind, iterate(m, arguments[0], site), not isinstance(arguments[0], Mapping))
-        made.context = m.context
-        return made
+        return made_here(m, made)
 
     return make
 
@@ -79,8 +78,7 @@ for _kind, _names in (
 
 
 def dictionary(m: Interpreter, kind: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Mapping(dict(keywords), kind=kind)
-    made.context = m.context
+    made = made_here(m, Mapping(dict(keywords), kind=kind))
     if arguments and isinstance(arguments[0], Mapping):
         made.items.update(arguments[0].items)
     elif arguments:
@@ -100,9 +98,7 @@ def dictionary(m: Interpreter, kind: str, arguments: list[Value], keywords: dict
 def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     factory = arguments[0] if arguments and not (isinstance(arguments[0], Constant)) else None
     given = arguments[1] if len(arguments) > 1 else None
-    made = Mapping(dict(given.items) if isinstance(given, Mapping) else {}, factory, kind="defaultdict")
-    made.context = m.context
-    return made
+    return made_here(m, Mapping(dict(given.items) if isinstance(given, Mapping) else {}, factory, kind="defaultdict"))
 
 
 def call_container_method(
@@ -162,7 +158,7 @@ def sequence_method(
         items.clear()
         return NONE
     if name == "copy":
-        return receiver.copied()
+        return made_here(m, receiver.copied())
     if name == "reverse":
         items.reverse()
         return NONE
@@ -238,5 +234,5 @@ def mapping_method(
         receiver.items.clear()
         return NONE
     if name == "copy":
-        return receiver.copied()
+        return made_here(m, receiver.copied())
     return None

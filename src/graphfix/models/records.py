@@ -6,6 +6,7 @@ import ast
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.places import made_here
 from graphfix.interpreter.values import Arguments, Class, Instance, Keywords, Mapping, Value
 from graphfix.models.registry import models
 
@@ -35,5 +36,6 @@ def named_tuple_method(
     if name == "_replace":
         return replaced(m, [receiver], keywords, site)
     if name == "_asdict":
-        return Mapping({field: receiver.attributes[field] for field in receiver.cls.fields or () if field in receiver.attributes})
+        fields = receiver.cls.fields or ()
+        return made_here(m, Mapping({field: receiver.attributes[field] for field in fields if field in receiver.attributes}))
     return None
