@@ -51,10 +51,9 @@ def test_apply_and_diff_leave_listed_findings_alone(project: Path, graphfix: Run
     patch = graphfix("diff", "--baseline", "base.json").stdout.decode()
     assert [line for line in patch.splitlines() if line.startswith("+ ")] == ["+    print(loss.item())"]
     done = graphfix("apply", "--baseline", "base.json")
-    assert (done.returncode, done.stdout.decode().splitlines()[-1]) == (
-        0,
-        "Fixed 1 finding in 1 file; checked 2 files, 3 in the baseline",
-    )
+    *_, summary, undo = done.stdout.decode().splitlines()
+    assert (done.returncode, summary) == (0, "Fixed 1 finding in 1 file; checked 2 files, 3 in the baseline")
+    assert undo.startswith("No undo for 1 file outside of git")
     assert "total += loss\n" in (project / "a.py").read_text()
     assert graphfix("diff", "--baseline", "base.json").stdout == b""
 

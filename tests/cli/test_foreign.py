@@ -76,7 +76,7 @@ def test_what_is_there_is_not_foreign(graphfix: Run, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("check --jobs x", "invalid value for '--jobs' / '-j': 'x' is not a valid int range; graphfix check --help says more"),
+        ("check --jobs x", "invalid value for '--jobs' / '-j': 'x' is not a whole number; graphfix check --help says more"),
         ("check --color alwais", "'alwais' is not one of 'auto', 'always', 'never'; did you mean always?"),
         ("cache sice", "'sice' is not one of 'dir', 'size', 'clean'; did you mean size?"),
         ("check --select", "option '--select' requires an argument"),

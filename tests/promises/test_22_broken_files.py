@@ -100,7 +100,8 @@ def test_the_good_neighbour_is_repaired(checked: SimpleNamespace, loops: SimpleN
     assert checked.after["good.py"].decode() == loops.total_fixed
     read = sum("cannot be read" in line for line in checked.lines)
     summary = f"checked {len(FINE) + 1} files, {read} could not be read, {len(BROKEN) - read} skipped"
-    assert checked.done.stdout.decode().rstrip().endswith(summary)
+    *_, told, undo = checked.done.stdout.decode().splitlines()
+    assert told.endswith(summary) and undo.startswith("No undo for 1 file outside of git")
 
 
 def test_a_pipe_a_socket_of_names_and_a_folder_named_py(tmp_path: Path, graphfix: Run) -> None:
