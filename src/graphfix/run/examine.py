@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,9 +109,22 @@ class Job:
     def _wanted_for(self, path: Path) -> Wanted:
         if not self.scopes:
             return self.wanted
-        folders = Path(os.path.abspath(path)).parents
-        scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+        scope = self._scope_of(Path(os.path.abspath(path)).parent)
         return self.wanted if scope is None else scope.wanted_for(path)
+
+    def _scope_of(self, folder: Path) -> Scope | None:
+        """The scope of the closest folder that has one, found out once for each folder: trees may be deep."""
+        below = []
+        while folder not in self._met and folder not in self.scopes and folder != folder.parent:
+            below.append(folder)
+            folder = folder.parent
+        found = self._met[folder] if folder in self._met else self.scopes.get(folder, self.scopes.get(None))
+        self._met.update(dict.fromkeys(below, found))
+        return found
+
+    @cached_property
+    def _met(self) -> dict[Path, Scope | None]:
+        return {}
 
 
 @dataclass(frozen=True)
