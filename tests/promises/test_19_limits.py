@@ -202,3 +202,20 @@ def test_what_was_not_seen_is_told_as_that(tmp_path: Path, graphfix: Run) -> Non
     told = b" ".join(done.stderr.split())
     assert b"the program had not imported torch by then; the time limit ended it, and nothing was seen of it" in told
     assert b"nothing wrong" not in told and b"never imported" not in told
+
+
+BEHIND = {
+    "importing": ("", b"at least 0 backward passes, at most 0 nodes alive"),
+    "computing": ("for _ in range(120):\n    total = total + (w * w).sum()\n    time.sleep(0.01)\n", b"at least 0 backward passes, at most "),
+    "one backward pass": ("(w * w).sum().backward()\n", b"at least 1 backward passes"),
+}
+
+
+@pytest.mark.parametrize("code", BEHIND)
+def test_what_is_killed_leaves_what_was_seen(tmp_path: Path, graphfix: Run, code: str) -> None:
+    text, said = BEHIND[code]
+    head = "import os, signal, time\nimport torch\nw = torch.ones(2, requires_grad=True)\ntotal = 0\n"
+    (tmp_path / "killed.py").write_text(f"{head}{text}os.kill(os.getpid(), signal.SIGKILL)\n")
+    told = b" ".join(graphfix("trace", "killed.py", cwd=tmp_path).stderr.split())
+    assert said in told and b"SIGKILL (killed) ended it" in told and b"left no report" not in told
+    assert code != "computing" or b"at most 0 nodes" not in told

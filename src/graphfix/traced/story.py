@@ -292,7 +292,7 @@ def _verdict(trace: Trace) -> str:
 def _signal(run: Run) -> str:
     """What has ended a run that could not say so itself."""
     if run.failure is None:
-        return "a signal"
+        return "an exit without a word"
     return f"{run.failure.kind} ({run.failure.message})" if run.failure.message else run.failure.kind
 
 

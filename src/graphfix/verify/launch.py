@@ -207,7 +207,9 @@ def _ending(reported: Ending, code: int, ended: Ended) -> Ending | None:
     """What the end of the process says about the run; None where the report knows better."""
     if ended.late:
         return Ending.LATE
-    return Ending.KILLED if ended.excess or code < 0 or reported is Ending.RUNNING else None
+    if ended.excess or code < 0:
+        return Ending.KILLED
+    return Ending.LOST if reported is Ending.RUNNING else None  # by `os._exit` or the like
 
 
 def text_of(path: Path) -> str:

@@ -47,6 +47,7 @@ class Report:
         self._home = os.path.abspath("." if request.module else os.path.dirname(request.script)) + os.sep
         self._started = self._written = time.perf_counter()
         self._pause = SOONEST
+        self._has_walk = False
 
     def watch_over_the_process(self, user_part: Callable[[types.TracebackType | None], types.TracebackType | None]) -> None:
         """Registered before the script can register anything, so that the last word comes last.
@@ -101,9 +102,17 @@ class Report:
             self.watch.came_to_an_end()
         self.write()
 
+    def after_walk(self) -> None:
+        """The first is told at once: what comes behind it may end the run."""
+        if self._has_walk:
+            self.now_and_then()
+        else:
+            self._has_walk = True
+            self.write()
+
     def now_and_then(self) -> None:
         """A run may be killed without a word: leave a recent state."""
-        if time.perf_counter() - self._written > self._pause:
+        if time.perf_counter() - self._written > self._pause and threading.current_thread() is threading.main_thread():
             self.write()
 
     def at_exit(self) -> None:

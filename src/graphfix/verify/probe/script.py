@@ -150,7 +150,8 @@ def _start_watching(report: Report) -> None:
         watch = Reference(request.reference, request.saved)
     Instrument(watch).install()
     report.watch = watch
-    watch.walks.after_each = report.now_and_then
+    watch.walks.after_each, watch.after_each = report.after_walk, report.now_and_then
+    report.write()  # who is ended before anything is computed has imported torch
 
 
 def _sow(seed: int) -> None:

@@ -44,11 +44,13 @@ class Watch(TorchFunctionMode):
         self.reads: dict[str, int] = {}
         self.counts_saved = saved
         self.waits = 0  # reads that a real accelerator waited for
+        self.after_each: Callable[[], None] = lambda: None  # call of torch
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **kwargs) if kwargs else func(*args)
         with PLAIN(), UNDISPATCHED():
             self.saw(func, args, kwargs, result)
+            self.after_each()
         return result
 
     def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
