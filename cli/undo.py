@@ -71,7 +71,7 @@ def _restored(paths: list[Path]) -> Iterator[str]:
         else:
             yield f"{_line(*words)} FILES, the {len(names)} that are named above"
     if lost:
-        yield f"No undo for {count(len(lost), 'file')} outside of git: --output FILE keeps the patch of a next run"
+        yield f"No undo for {count(len(lost), 'file')} outside of git; next time, --output FILE keeps the patch"
 
 
 def _line(*words: str) -> str:

@@ -108,7 +108,7 @@ def test_apply_says_what_it_fixed_and_is_at_rest(project: Path, graphfix: Run, l
         "fixed b.py (GF901)",
         "changed 2 lines in 2 files",
         "Fixed 2 findings in 2 files; checked 3 files",
-        "No undo for 2 files outside of git: --output FILE keeps the patch of a next run",
+        "No undo for 2 files outside of git; next time, --output FILE keeps the patch",
     ]
     assert (project / "a.py").read_text() == loops.total_fixed
     assert (project / "b.py").read_text() == loops.legacy_fixed

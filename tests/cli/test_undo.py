@@ -200,4 +200,4 @@ def test_check_alone_leaves_no_patch(folder: Path, graphfix: Run) -> None:
 
 def test_outside_of_git_it_is_said_that_there_is_none(folder: Path, graphfix: Run) -> None:
     *_, last = graphfix("apply", cwd=folder).stdout.decode().splitlines()
-    assert last == "No undo for 3 files outside of git: --output FILE keeps the patch of a next run"
+    assert last == "No undo for 3 files outside of git; next time, --output FILE keeps the patch"

@@ -207,6 +207,11 @@ def test_what_was_not_seen_is_told_as_that(tmp_path: Path, graphfix: Run) -> Non
 BEHIND = {
     "importing": ("", b"at least 0 backward passes, at most 0 nodes alive"),
     "computing": ("for _ in range(120):\n    total = total + (w * w).sum()\n    time.sleep(0.01)\n", b"at least 0 backward passes, at most "),
+    "a thread": (
+        "import threading\ndef train():\n    for _ in range(4):\n        (w * w).sum().backward()\n        time.sleep(0.8)\n"
+        "thread = threading.Thread(target=train)\nthread.start()\nthread.join()\n",
+        b" backward passes, at most 2 nodes alive",
+    ),
     "one backward pass": ("(w * w).sum().backward()\n", b"at least 1 backward passes"),
 }
 
@@ -219,3 +224,4 @@ def test_what_is_killed_leaves_what_was_seen(tmp_path: Path, graphfix: Run, code
     told = b" ".join(graphfix("trace", "killed.py", cwd=tmp_path).stderr.split())
     assert said in told and b"SIGKILL (killed) ended it" in told and b"left no report" not in told
     assert code != "computing" or b"at most 0 nodes" not in told
+    assert code != "a thread" or b"at least 1 " not in told

@@ -82,6 +82,7 @@ class Row:
     hides: bool = False  # it hands out what it is given under a name by which tensors hand out no graph
     maps: bool = False  # it runs a function on tensors of more dimensions than that sees
     parses_version: bool = False  # what it gives compares as the version that a text tells
+    whole: bool = False  # the number that it gives has no fraction
     counts: bool = False  # it gives the numbers up to what it is given
     repeats: bool = False  # it gives an item more than once
     rough: bool = False  # what it computes may change much where what it is given changes little

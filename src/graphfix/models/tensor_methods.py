@@ -209,17 +209,7 @@ def tensor_like_method(
     if name == "type" and arguments and known is not None:
         known = known.variants["dtype"]
     if known is None:
-        if name.endswith("_"):
-            m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
-        row = row_of(f"torch.Tensor.{name}")
-        if row is not None and row.observes is Observes.ADDRESS:
-            return Address(("method", receiver.identity, name), receiver)
-        if row is not None and row.returns is Returns.NUMBER:
-            return NonTensor(("method", receiver.identity, name, *identities(arguments)))
-        if isinstance(receiver, Unknown):
-            return None
-        node = m.record(site, [receiver, *arguments], True, certain=False, callee=("method", name))
-        return Unknown(("call", site, m.now()), node)  # torch has no such method: what it gives need be no part of the graph
+        return not_in_table(m, receiver, name, arguments, site)
     if isinstance(receiver, Unknown) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
@@ -238,6 +228,21 @@ def tensor_like_method(
         made.base = receiver
         made.is_data = isinstance(receiver, Tensor) and receiver.is_data
     return made
+
+
+def not_in_table(m: Interpreter, receiver: Tensor | Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value | None:
+    """A method that computes no tensor, or that torch does not have; None for one of something unknown, of which it tells nothing."""
+    if name.endswith("_"):
+        m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
+    row = row_of(f"torch.Tensor.{name}")
+    if row is not None and row.observes is Observes.ADDRESS:
+        return Address(("method", receiver.identity, name), receiver)
+    if isinstance(receiver, Unknown):
+        return None
+    if row is not None and row.returns is Returns.NUMBER:
+        return NonTensor(("method", receiver.identity, name, *identities(arguments)))
+    node = m.record(site, [receiver, *arguments], True, certain=False, callee=("method", name))
+    return Unknown(("call", site, m.now()), node)  # torch has no such method: what it gives need be no part of the graph
 
 
 def opaque_without_graph(known: OpFacts, receiver: Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value:

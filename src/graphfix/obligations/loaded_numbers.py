@@ -15,7 +15,6 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
 
 GIVES_ITEMS = ("__getitem__", "__iter__")
-WHOLE = frozenset(("len", "int", "ord", "hash", "id", "range"))  # what these give has no fraction: it becomes a tensor of integers
 DEEPEST = 4  # containers in containers
 
 
@@ -54,7 +53,10 @@ def is_whole(flow: Flow, source: Place) -> bool:
     if isinstance(source, ast.BinOp):
         sides = (each for side in (source.left, source.right) for each in flow.graph.sources(side))
         return not isinstance(source.op, ast.Div) and all(is_whole(flow, each) for each in sides)
-    return not isinstance(source, ast.Call) or not gives_number(flow, source) or flow.code.calls.get(source) in WHOLE
+    if not isinstance(source, ast.Call) or not gives_number(flow, source):
+        return True
+    row = row_of(flow.code.calls.get(source, ""))
+    return row is not None and row.whole  # it becomes a tensor of integers
 
 
 def gives_number(flow: Flow, call: ast.Call) -> bool:

@@ -91,6 +91,10 @@ class Unrecorded(Inquiry):
         yield from Objects(self.flow).freed_with_graphs()
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
+        yield from self.run_inside(inside)
+
+    def run_inside(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """Code that runs inside may go backward, or do something else where no gradients are recorded."""
         operations = self.flow.calls.methods.own_operations.forwards
         for each in inside:
             led_to = self.flow.led_to(each)

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-
 AS_THEY_ARE: Mapping[Path, str] = MappingProxyType({})
-
-
 RAN_OUT = "the analysis budget ran out"
 
 

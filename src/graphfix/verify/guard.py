@@ -152,7 +152,8 @@ def _lines(limits: dict[str, float]) -> Iterator[str]:
         for group in [group for group, limit in limits.items() if time.monotonic() > limit]:
             del limits[group]
             end({int(group)})
-            os.kill(os.getppid(), signal.SIGCONT)  # it tells what became of the script
+            with suppress(ProcessLookupError, PermissionError):  # it may have ended meanwhile, and somebody else be the parent
+                os.kill(os.getppid(), signal.SIGCONT)  # it tells what became of the script
 
 
 def end(groups: set[int]) -> None:

@@ -29,7 +29,7 @@ from graphfix.verify.supervision import GRACE, OUTPUT, PROCESSES, Ended, Limits,
 
 PROBE = Path(__file__).with_name("probe")
 LIMIT = 600.0  # seconds
-LOOK = 1.0  # seconds
+LOOK = 1.0  # seconds after which the server is woken once more
 TAIL = 4_000_000  # bytes of a stream that are read back
 REPORT_BYTES = 256_000_000
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
@@ -191,6 +191,7 @@ def _run(report: Path, out: Path, err: Path, code: int, ended: Ended) -> Run:
     """What the report and the end of the process say together."""
     stdout, stderr = text_of(out), text_of(err)
     by_signal = None if ended.late else ended.excess or ended_by(code)
+    unsaid = Failure("an exit without a word", f"code {code}")  # by `os._exit` or the like
     try:
         data = read_json(report, REPORT_BYTES)
     except SourceError:  # none, or the script has written into it
@@ -200,7 +201,8 @@ def _run(report: Path, out: Path, err: Path, code: int, ended: Ended) -> Run:
         failure = Failure("late" if ended.late else "lost", said or f"ended with code {code} and left no report")
         return Run(Ending.LATE if ended.late else Ending.LOST, code, failure, stdout=stdout, stderr=stderr)
     run = from_report({**data, "exit_code": code}, _ending(Ending(data["outcome"]), code, ended), stdout, stderr)
-    return run if by_signal is None else replace(run, failure=by_signal)
+    ended_with = unsaid if run.ending is Ending.LOST else by_signal
+    return run if ended_with is None else replace(run, failure=ended_with)
 
 
 def _ending(reported: Ending, code: int, ended: Ended) -> Ending | None:
@@ -209,7 +211,7 @@ def _ending(reported: Ending, code: int, ended: Ended) -> Ending | None:
         return Ending.LATE
     if ended.excess or code < 0:
         return Ending.KILLED
-    return Ending.LOST if reported is Ending.RUNNING else None  # by `os._exit` or the like
+    return Ending.LOST if reported is Ending.RUNNING else None
 
 
 def text_of(path: Path) -> str:

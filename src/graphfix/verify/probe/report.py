@@ -48,6 +48,7 @@ class Report:
         self._started = self._written = time.perf_counter()
         self._pause = SOONEST
         self._has_walk = False
+        self._writing = threading.Lock()
 
     def watch_over_the_process(self, user_part: Callable[[types.TracebackType | None], types.TracebackType | None]) -> None:
         """Registered before the script can register anything, so that the last word comes last.
@@ -112,8 +113,11 @@ class Report:
 
     def now_and_then(self) -> None:
         """A run may be killed without a word: leave a recent state."""
-        if time.perf_counter() - self._written > self._pause and threading.current_thread() is threading.main_thread():
-            self.write()
+        if time.perf_counter() - self._written > self._pause and self._writing.acquire(blocking=False):  # another thread may be at it
+            try:
+                self.write()
+            finally:
+                self._writing.release()
 
     def at_exit(self) -> None:
         self.write()
