@@ -152,7 +152,7 @@ def test_config_shows_each_row_with_its_file(graphfix: Run, tmp_path: Path) -> N
     [
         ("mylib.losses.total", 'names = "total", returns = "number"  # graphfix.toml:1'),
         (".record", 'class = "mylib.Meter", names = "record", returns = "number"  # graphfix.toml:5'),
-        ("len", 'module = "builtins", names = "len", returns = "number", takes_numbers = true  # graphfix: https://docs.python.org'),
+        ("len", 'module = "builtins", names = "len", returns = "number", whole = true, takes_numbers = true  # graphfix: https://docs.python.org'),
         (".append", 'class = "builtins.list", names = "append", returns = "number", puts = "item"'),
         ("torch.stack", 'module = "torch", names = "stack", returns = "made"  # graphfix: recorded from torch'),
         ("mylib.other", '[[rows]]\nmodule = "mylib"\nnames = "other"\nreturns = "number"'),
