@@ -47,32 +47,40 @@ def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: Second
 
 
 def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:
-    """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
-    found: dict[tuple[ast.AST | None, object], list[tuple[str, Draft]]] = {}
+    """Findings for state that crosses the boundary of a loop: in attributes, or in plain names. What brings it into one walk is one fault."""
+    found: dict[object, list[tuple[str, Draft]]] = {}
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
             finding = carried_finding(evidence, loop, carrier, group, tell)
             if finding is not None:
-                found.setdefault((loop, tuple(label.span for label in finding.story)), []).append((carrier, finding))
-    for alike in found.values():
-        yield as_one(sorted(alike, key=lambda pair: pair[0]))
+                # objects of one class may meet in several walks, which make one story
+                key = tuple(label.span for label in finding.story) if attributes else group[0]
+                found.setdefault((loop, key), []).append((carrier, finding))
+    for together in found.values():
+        yield as_one(sorted(together, key=lambda pair: (pair[1].span, pair[0]) if attributes else pair[1].story[0].span))
 
 
-def as_one(alike: list[tuple[str, Draft]]) -> Finding:
-    """Objects of one class that keep the same state, such as the layers of a network, are one fault: each carrier with its finding."""
-    name, first = alike[0]
-    if len(alike) == 1:
+def as_one(together: list[tuple[str, Draft]]) -> Finding:
+    """One fault of several carriers, each with its finding: the parts of a state, the layers of a network. All have to be repaired."""
+    name, first = together[0]
+    if len(together) == 1:
         return first
     shown = first.shown_by
     assert isinstance(shown, SecondBackward)
     every = {
         carrier: node
-        for _, each in alike
+        for _, each in together
         if isinstance(each.shown_by, SecondBackward)
         for carrier, node in each.shown_by.carriers.items()
     }
-    message = f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one"
-    return replace(first, message=message, shown_by=replace(shown, carriers=every))
+    others = f"`{together[1][0]}`" if len(together) == 2 else f"{len(together) - 1} more"
+    message = f"`{name}` and {others} bring the graph of the previous iteration into this one"
+    also = [
+        replace(each.story[0], message=f"and in `{carrier}`", step=0)
+        for carrier, each in together[1:]
+        if each.span != first.span and each.story[0].span not in {label.span for label in first.story}
+    ]
+    return replace(first, message=message, story=(*first.story, *also), shown_by=replace(shown, carriers=every))
 
 
 def carried_finding(

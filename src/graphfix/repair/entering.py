@@ -71,7 +71,8 @@ def of_carriers(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
     if len({not each.doubt for each in made}) > 1:
         return NoFix("they need different fixes")
     first, operations = made[0], [operation for each in made for operation in each.operations]
-    return reasoned(first.effect, f"{first.title}, and {len(made) - 1} more", *operations, ground=first.ground, doubt=first.doubt)
+    others = f"`{list(walk.carriers)[1]}`" if len(made) == 2 else f"{len(made) - 1} more"
+    return reasoned(first.effect, f"{first.title}, and {others}", *operations, ground=first.ground, doubt=first.doubt)
 
 
 def of_carrier(evidence: Evidence, carrier: str, walk: SecondBackward) -> Candidate | NoFix:
