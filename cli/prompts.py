@@ -29,8 +29,9 @@ _KEYS = {
     "s": "silence it with a comment that says why",
     "e": "edit what the fix makes of it",
     "u": "take the last answer back",
-    "?": "read about the rule",
+    "r": "read about the rule",
     "q": "stop here and go on another time",
+    "?": "show these keys",
 }
 
 
@@ -66,7 +67,7 @@ class Interview:
             # what is edited by hand is one file
             keys = keys if set(after or ()) == {question.path} else keys.replace("e", "")
         except Refused as error:
-            keys, after, why = "ns?uq", None, str(error)
+            keys, after, why = "nsurq?", None, str(error)
         self._show(question, after)
         if after is None:
             OUT.say(f"no fix to apply: {escaped(why)}")
@@ -74,9 +75,9 @@ class Interview:
             key = self._key(f"{'take it' if after is not None else 'leave it'}? [{','.join(keys)}] ")
             if key in ("q", ""):
                 return Answer.STOPPED
-            if key not in keys:
+            if key not in keys or key == "?":
                 self._legend(keys)
-            elif key == "?":
+            elif key == "r":
                 self._page(question.finding.code)
             elif key == "u":
                 if self.review.undo():
@@ -157,7 +158,7 @@ class Interview:
             for name, text in after.items():
                 OUT.patch(unified(name, _shown_bytes(self.review.files[name].source.text), _shown_bytes(text)))
             if _is_unsafe(finding):
-                OUT.line((Piece("unsafe: it may change what a run computes; ? says what", "bold yellow"),))
+                OUT.line((Piece("unsafe: it may change what a run computes; r says what", "bold yellow"),))
             self._show_other(question)
 
     def _show_other(self, question: Question) -> None:

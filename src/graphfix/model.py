@@ -130,7 +130,7 @@ Operation = Append | Replace | AddArgument | RemoveArgument | InsertBefore | Ins
 class Ground(enum.Enum):
     """Why a safe fix changes no run that works."""
 
-    UNUSED = "no backward() uses, or can use, what it cuts or frees"
+    UNUSED = "no backward() uses, or can use, what it changes"
     FREED = "what it cuts is freed by then: a backward() through it raises"
     DROPPED = "the gradients that it drops are dropped anyway"
     UNTRAINED = "what it cuts leads to no parameter that is trained"
@@ -229,6 +229,14 @@ class Finding:
     def url(self) -> str:
         """The page of its rule."""
         return PAGE.format(code=self.code)
+
+    @property
+    def never_raises(self) -> bool:
+        """Whether it is proven that no run ends in an error by it: what it shows is a cost, and no working run needs what its fix cuts."""
+        from graphfix.autograd.symptoms import Count
+
+        is_proven = self.fix is not None and self.fix.applicability is Applicability.SAFE
+        return is_proven and bool(self.symptoms) and isinstance(self.symptoms[0], Count)
 
     def without_fix(self, why: str) -> Finding:
         """The finding without its fix, and without what is open about that; what has no fix keeps its own reason."""

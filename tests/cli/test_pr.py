@@ -115,7 +115,8 @@ def test_the_text_tells_all_that_a_maintainer_asks(repository: Path, pr: Run) ->
     git(repository, "commit", "-qm", "c")
     text = pr("--check", "true").stdout.decode()
     for words in (
-        "| [GF101 accumulated-graph](https://", "| 2 | 2 | safe |", "**Why it is safe.**", "- `a/both.py:14`: `total` keeps",
+        "| [GF101 accumulated-graph](https://", "| 2 | 2 | safe |", "- `a/both.py:14`: `total` keeps",
+        "; store `loss.item()` (safe: no backward() uses",
         "```diff\n@@ a/both.py:14 @@\n", "-    total += loss\n+    total += loss.item()\n", "- `true` passes on the result",
         "## Found, but not changed", "- [ ] `c.py:", "graphfix apply .", git(repository, "rev-parse", "HEAD"),
     ):  # fmt: skip
@@ -142,7 +143,7 @@ def test_unsafe_repairs_are_told_as_choices(repository: Path, pr: Run) -> None:
     git(repository, "commit", "-qm", "c")
     assert "- [ ] `c.py:" in pr().stdout.decode()
     text = pr("--update", "--unsafe-fixes").stdout.decode()
-    assert "**Why it is not proven safe.**" in text and "graphfix apply --unsafe-fixes ." in text and "- [ ]" not in text
+    assert "(unsafe), not proven safe: " in text and "graphfix apply --unsafe-fixes ." in text and "- [ ]" not in text
 
 
 @pytest.mark.parametrize("change", ["staged", "not staged"])

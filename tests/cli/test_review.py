@@ -422,7 +422,7 @@ def test_a_fix_of_several_files_is_taken_and_undone_as_a_whole(tmp_path: Path, c
     for name, text in files.items():
         (project / name).write_text(text)
     sitting = Sitting(command, project, (), {})
-    asked = sitting.shown(r"take it\? \[y,n,a,s,u,\?,q\] ")  # what is edited by hand is one file
+    asked = sitting.shown(r"take it\? \[y,n,a,s,u,r,q,\?\] ")  # what is edited by hand is one file
     assert all(f"+++ b/{name}" in asked for name in ("first.py", "second.py")) and asked.count("loss.item(), 8)") == 2
     sitting.child.send("y")
     sitting.answer("u", r"write 2 files\? \[[^]]*\] ")

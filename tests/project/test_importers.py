@@ -42,6 +42,12 @@ def test_a_file_leads_on_by_what_it_imports(project: Path, name: str, leads: boo
     assert leads_on(project / name, (project,)) is leads
 
 
+def test_a_work_tree_below_the_project_is_another_project(project: Path) -> None:
+    (project / "far" / ".git").write_text("gitdir: elsewhere\n")  # so git marks a submodule; a clone has a folder
+    assert names(programs_of(project / "meters.py", (project,))) == ["engine.py", "main.py"]
+    assert names(programs_of(project / "meters.py", (project, project / "far"))) == ["engine.py", "main.py", "tool.py"]
+
+
 def test_what_a_text_imports_counts_and_not_what_the_file_holds(project: Path) -> None:
     assert leads_on_from(project / "alone.py", "from engine import step\n", (project,))
     assert not leads_on_from(project / "engine.py", "import json\nx.backward()\n", (project,))

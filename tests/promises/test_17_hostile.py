@@ -181,7 +181,7 @@ def test_no_branch_leaves_a_mark(hostile: Path, command: str, words: list[str]) 
 def test_no_review_leaves_a_mark(hostile: Path, command: str) -> None:
     environment = os.environ | {"XDG_STATE_HOME": str(hostile.parent / "state"), "TERM": "dumb"}
     child = pexpect.spawn(command, ["review", "--allow-dirty", "ast.py"], cwd=hostile, env=environment, timeout=300)
-    for answer in (b"?", b"y", b"y"):
+    for answer in (b"r", b"y", b"y"):
         child.expect(rb"\? \[[^]]*\] ")
         child.send(answer)
     child.expect(rb"Wrote 1 file")

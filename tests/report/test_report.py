@@ -145,3 +145,17 @@ def test_a_file_not_analysed_to_the_end_is_counted_and_fails_where_that_is_asked
     assert report.exit_code(changes_count=False) == 0
     assert Report(outcomes=outcomes, whole=True).exit_code(changes_count=False) == 2
     assert Report(outcomes=outcomes[:1], whole=True).exit_code(changes_count=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "paths", "command"),
+    [
+        ("the analysis budget ran out", ["."], "Next: graphfix trace big.py"),
+        ("main.py: the analysis budget ran out", ["big.py"], "Next: graphfix check ."),
+        ("main.py: the analysis budget ran out", ["."], ""),
+        ("", ["."], ""),
+    ],
+)
+def test_what_shows_the_rest_of_a_file_is_named(unfinished: str, paths: list[str], command: str) -> None:
+    report = Report(outcomes=[Outcome(Path("big.py"), unfinished=unfinished)])
+    assert "".join(piece.text for piece in report.next_step(paths)) == command

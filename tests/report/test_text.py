@@ -183,6 +183,22 @@ def test_what_does_not_fit_beside_the_marks_stands_below_them(monkeypatch: pytes
     assert lines[4].endswith("^") and "a message" in lines[5]
 
 
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_a_message_begins_below_its_mark(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    found = finding(CODE, at(CODE, "loss.backward()"), (at(CODE, "loss.backward()"), "message " * 16))
+    marks, *message = told(found, CODE)[4:-1]
+    assert {line.index("message") for line in message} == {marks.index("^")}
+    assert all(len(line) <= int(columns) for line in message) and len(message) > 1
+
+
+def test_a_message_of_a_mark_far_to_the_right_begins_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    text = f"{'x' * 45} = h\n"
+    found = finding(text, at(text, "h"), (at(text, "h"), "a message " * 8))
+    assert all(len(line) <= 60 for line in told(found, text)[1:-1]) and len(told(found, text)) == 8
+
+
 def test_the_line_that_a_fix_makes_is_shown() -> None:
     span = at(CODE, "h = rnn(x, h)")
     edit = Edit(Span(span.start, span.end), "h = rnn(x, h.detach())")
@@ -200,6 +216,21 @@ def test_each_line_that_a_fix_makes_is_shown_where_they_are_few() -> None:
         lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, second), lambda path: index, made)]
         added = [line.split("+ ", 1)[1] for line in lines if "+ " in line]
         assert [line.strip() for line in added] == (["h = 0", "loss.sum().backward()"] if made is edits else [])
+
+
+def test_all_edits_of_one_line_are_shown_in_it() -> None:
+    index = LineIndex(CODE)
+    first, second = at(CODE, "x, h"), at(CODE, "out, h")
+    edits = (Edit(Span(first.end, first.end), ".detach()"), Edit(Span(second.start, second.start + 3), "y"))
+    lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, first), lambda path: index, edits)]
+    assert lines[-1] == "2 +         y, h = rnn(x, h.detach())"
+
+
+def test_what_a_fix_removes_of_a_line_is_not_in_it() -> None:
+    index = LineIndex(CODE)
+    removed = at(CODE, "x, ")
+    lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, removed), lambda path: index, (Edit(removed, ""),))]
+    assert lines[-1] == "2 +         out, h = rnn(h)"
 
 
 def test_only_code_is_shortened_and_not_what_stands_between() -> None:

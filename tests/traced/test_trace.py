@@ -306,3 +306,19 @@ def test_the_signal_that_ends_a_program_is_named(graphfix: Any, tmp_path: Path, 
     assert kept["error"]["type"] == name
     assert ("at least" in text) is not known  # what was done behind the last state that it left, nobody knows
     assert kept["walk_count"] == 400 if known else 200 < kept["walk_count"] <= 400
+
+
+def test_an_error_is_repaired_apart_from_what_is_wrong_beside_it(graphfix: Any, tmp_path: Path) -> None:
+    program = """
+h = torch.zeros(2, 4)
+total = 0.0
+for step in range(3):
+    h = torch.tanh(net(x) + h)
+    loss = h.pow(2).mean()
+    loss.backward()
+    total = total + loss
+print(total)
+"""
+    done, _ = traced(graphfix, tmp_path, HEAD + program)
+    said = done.stderr.decode()
+    assert "GF201" in said and "--select GF201" in said and "GF101" not in said and "loss.item()" not in said

@@ -316,6 +316,24 @@ for step in range(3):
     assert "GF102" not in said.partition("Possible causes")[0]
 
 
+BESIDE = {
+    "a total": "        total = total + loss\n",
+    "a list": "        shown.append(loss)\n",
+    "a needless retained graph": "        loss.square().backward(retain_graph=True)\n",
+}
+
+
+@pytest.mark.parametrize("added", BESIDE.values(), ids=BESIDE)
+def test_another_fault_beside_the_cause_is_no_cause(graphfix: Run, tmp_path: Path, added: str) -> None:
+    """What the raising backward() does not go through is told by `check`, and not as what raises."""
+    before, call, after = CARRIED.partition("        loss.backward()\n")
+    assert call
+    text = before.replace("    h = ", "    total, shown = 0.0, []\n    h = ", 1)
+    text += added + call + after if "backward" in added else call + added + after
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "This is the cause" in said and re.findall(r"error\[(\w+)\]|warning\[(\w+)\]", said) == [("GF201", "")]
+
+
 def test_a_long_path_stays_whole_at_its_end(graphfix: Run) -> None:
     path = "/export/home/ana/Documents/" + "experiments/" * 5 + "tools/runner_pretrain.py"
     text = f'Traceback (most recent call last):\n  File "{path}", line 144, in run\n    loss.backward()\nRuntimeError: {ALONE}\n'

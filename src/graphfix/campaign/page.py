@@ -16,7 +16,8 @@ h1 { font-size: 1.5rem; margin: .5rem 0; } h2 { font-size: 1.15rem; margin: 2rem
 .tile { background: var(--soft); border-radius: .5rem; padding: .75rem; }
 .tile b { display: block; font-size: 1.6rem; line-height: 1.2; }
 table { border-collapse: collapse; width: 100%; }
-th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: break-word; }
+.scroll { overflow-x: auto; }
 th { white-space: nowrap; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 input { font: inherit; padding: .5rem; width: 100%; border: 1px solid var(--line); border-radius: .5rem; background: transparent; color: inherit; }
 .failed { color: var(--bad); } .merged, .opened, .branched, .pushed { color: var(--good); }
@@ -24,7 +25,7 @@ input { font: inherit; padding: .5rem; width: 100%; border: 1px solid var(--line
   thead { display: none; }
   tr { display: block; border-bottom: 2px solid var(--line); padding: .5rem 0; }
   tr[hidden] { display: none; }
-  td, td.n { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .15rem 0; text-align: right; }
+  td, td.n { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .15rem 0; text-align: right; overflow-wrap: anywhere; }
   td::before { content: attr(data-name); opacity: .7; text-align: left; white-space: nowrap; }
 }
 """
@@ -137,7 +138,7 @@ def _all(rows: list[dict[str, Any]]) -> str:
             "<tr>" + "".join(f'<td data-name="{head}">{cell}</td>' for head, cell in zip(heads, cells, strict=True)) + "</tr>"
         )
     head = "".join(f"<th>{each}</th>" for each in heads)
-    return f'<table id="all"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return f'<div class="scroll"><table id="all"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -147,7 +148,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     head = "".join(
         f"<th{' class=n' if isinstance(value, int) else ''}>{escape(each)}</th>" for each, value in zip(heads, first, strict=True)
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(head: str, value: Any) -> str:

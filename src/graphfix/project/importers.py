@@ -144,7 +144,10 @@ def _spells(data: bytes, word: str) -> bool:
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:
-    """The Python files and notebooks below `root`, sorted; None where there are too many files of any kind to look at."""
+    """The Python files and notebooks of the project at `root`, sorted; None where there are too many files of any kind to look at.
+
+    A work tree below it is another project, as it is where files to check are looked for.
+    """
     found: list[tuple[Path, int]] = []
     pending = [(root, Ignored.above(root))]
     left = MAX_ENTRIES
@@ -154,7 +157,10 @@ def programs_below(root: Path) -> list[tuple[Path, int]] | None:
         left -= len(entries)
         if left < 0:
             return None
-        rules = rules.within(folder, {entry.name for entry in entries})
+        names = {entry.name for entry in entries}
+        if folder != root and ".git" in names:
+            continue
+        rules = rules.within(folder, names)
         for entry in entries:
             path = folder / entry.name
             if entry.is_dir(follow_symlinks=False):

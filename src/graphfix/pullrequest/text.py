@@ -234,16 +234,10 @@ def _summary(story: Story) -> Iterator[str]:
 
 
 def _rule(change: Change, story: Story) -> Iterator[str]:
-    rule, kinds = change.rule, _kinds(change.places)
+    rule = change.rule
     yield f"## {rule.code} {rule.name}"
     yield _flowing(section(rule, "Why is this bad"))
-    safety = _flowing(section(rule, "Fix safety"))
-    if not kinds[Applicability.UNSAFE]:
-        yield f"**Why it is safe.** {safety}"
-    elif not kinds[Applicability.SAFE]:
-        yield f"**Why it is not proven safe.** {safety}"
-    else:
-        yield f"**What is safe and what is not proven.** {safety}"
+    yield f"Each place, what is done there, and why that is safe or not proven so ([what it takes]({rule.url}#fix-safety)):"
     yield "\n".join(_listed(change.places, story, "- "))
     shown = [excerpt for patch in change.patches for excerpt in hunks(patch)]
     most = story.room[0]
@@ -266,8 +260,8 @@ def _sentence(place: Place, *, kind: bool) -> str:
     named = f"{finding.code} {finding.name}: " if kind else ""
     repair = ""
     if fix is not None:
-        mark = "" if fix.applicability is Applicability.SAFE and not kind else f" ({fix.applicability.value})"
-        repair = f"; {prose(fix.title)}{mark}"
+        is_safe = fix.applicability is Applicability.SAFE
+        repair = f"; {prose(fix.title)} ({fix.applicability.value}{f': {fix.ground.value}' if is_safe and not kind else ''})"
         if fix.doubt:
             repair += f", {NOT_PROVEN}{prose(fix.doubt)}"
     elif finding.unfixed:

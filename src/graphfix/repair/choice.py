@@ -44,6 +44,8 @@ MENDING: dict[type[Telling], Callable[[Evidence, Any], Iterator[Candidate]]] = {
 }
 BOTH = (Effect.REDUCE, Effect.UNCUT)  # the code does not show which of two such repairs is meant
 IN_USE = "a backward() may go through what is cut"
+TRAINS_OTHERWISE = (UNTRAINED, OTHERWISE, LESS)
+ANEW = "compute anew, before each backward(), what it is to go through"  # where the edit that a rule names is refused
 
 
 @dataclass(frozen=True)
@@ -160,14 +162,14 @@ def unrepaired(finding: Draft, made: Sequence[Attempt]) -> Finding:
     """The finding without a fix, and why none of the attempts repairs the fault: what was argued for, or else the one which comes closest."""
     first = made[0] if made else None
     if first is not None and first.candidate.is_reasoned and is_decided(made):
-        return finding.without_fix(f'"{first.candidate.title}" would be no repair: {first.verdict.refusal}')
-    near = [each for each in made if each.verdict.refusal in (UNTRAINED, OTHERWISE, LESS)]
+        told = finding.without_fix(f'"{first.candidate.title}" would be no repair: {first.verdict.refusal}')
+        return replace(told, by_hand=ANEW if first.verdict.refusal in TRAINS_OTHERWISE else "")
+    near = [each for each in made if each.verdict.refusal in TRAINS_OTHERWISE]
     if not near:
         return finding
     best = max(near, key=lambda each: REFUSALS.index(each.verdict.refusal))
-    return replace(
-        finding, unfixed=f"{finding.unfixed}; the closest edit is to {best.candidate.title}, but {best.verdict.refusal}"
-    )
+    unfixed = f"{finding.unfixed}; the closest edit is to {best.candidate.title}, but {best.verdict.refusal}"
+    return replace(finding, unfixed=unfixed, by_hand=ANEW)
 
 
 def kept_nodes(finding: Draft) -> list[Node]:

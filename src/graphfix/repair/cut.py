@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphfix.analysis.contributors import cut_text
+from graphfix.analysis.contributors import ARITHMETIC, cut_text
 from graphfix.analysis.evidence import Evidence
 from graphfix.effects.table import facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.values import Unknown, Value
 from graphfix.model import Append, Operation
 from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,13 @@ class Cut:
 
     @property
     def title(self) -> str:
-        names = dict.fromkeys(f"`{short(ast.unparse(expression), 30)}{text}`" for expression, text in self.texts)
+        names = dict.fromkeys(f"`{short(_before_a_dot(expression), 30)}{text}`" for expression, text in self.texts)
         return f"store {', '.join(list(names)[:3])}"
+
+
+def _before_a_dot(expression: ast.expr) -> str:
+    """The text of an expression, in parentheses where what is appended would belong to its last part."""
+    return ast.unparse(ast.Attribute(expression, "x", ast.Load())).removesuffix(".x")
 
 
 def is_object(value: Value) -> bool:
@@ -52,4 +58,25 @@ def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | 
     wish = evidence.tape.conventions.accumulate
     needed = evidence.needs_tensor if wish != "detach" and (local or wish == "item") and texts == {".item()"} else None
     numbers = needed is not None and not needed & set(expressions)
-    return Cut(tuple((expression, ".item()" if numbers else ".detach()") for expression in expressions))
+    if numbers:
+        return Cut(tuple((expression, ".item()") for expression in read_once(evidence, expressions)))
+    return Cut(tuple((expression, ".detach()") for expression in expressions))
+
+
+def read_once(evidence: Evidence, expressions: list[ast.expr]) -> list[ast.expr]:
+    """What to read as a number: in the place of several expressions what is computed of them alone, as reading waits for the device."""
+    read: dict[ast.expr, None] = {}
+    for expression in expressions:
+        widest = expression
+        above = evidence.program.parent(expression)
+        while isinstance(above, ast.BinOp) and isinstance(above.op, ARITHMETIC) and all(_of(side, expressions) for side in (above.left, above.right)):
+            widest, above = above, evidence.program.parent(above)
+        read[widest if sum(part in expressions for part in subtree(widest)) > 1 else expression] = None
+    return list(read)
+
+
+def _of(expression: ast.expr, parts: list[ast.expr]) -> bool:
+    """Whether an expression is one of `parts`, or computed of nothing else but constants."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ARITHMETIC) and expression not in parts:
+        return _of(expression.left, parts) and _of(expression.right, parts)
+    return expression in parts or isinstance(expression, ast.Constant)

@@ -87,7 +87,7 @@ def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
 
 def reset(name: str, text: str, operation: Operation) -> Candidate:
     """What starts anew with the assignment `text`."""
-    doubt = f"the code does not show whether `{short(name, 20)}` is to start anew"
+    doubt = f"each backward() then trains with what `{short(name, 20)}` got since, and no longer with what it held before"
     return Candidate(Effect.RESET, f"start anew with `{short(text, 30)}`", (operation,), Ground.RAISES, doubt)
 
 

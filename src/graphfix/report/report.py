@@ -146,9 +146,9 @@ class Report:
         from graphfix.report.text import Piece
 
         findings = self.findings
-        if not findings:
+        commands = [*(f"graphfix rule {finding.code}" for finding in findings[:1]), *self._to_the_end(paths)]
+        if not commands:
             return ()
-        commands = [f"graphfix rule {findings[0].code}"]
         wanted = Applicability.SAFE if _fixes(findings, Applicability.SAFE) else Applicability.UNSAFE
         fixed = next((each.path for each in findings if each.fix is not None and each.fix.applicability is wanted), None)
         if fixed is not None:
@@ -161,6 +161,15 @@ class Report:
             Piece(command + ("," if number < len(commands) else ""), whole=True) for number, command in enumerate(commands, 1)
         ]
         return (Piece("Next:"), *(piece for part in parts for piece in (Piece(" "), part)))
+
+    def _to_the_end(self, paths: Sequence[str]) -> Iterator[str]:
+        """What shows what an analysis that ended early has not: a run of the file, or the programs that it is shown by."""
+        cut = [outcome for outcome in self.outcomes if outcome.unfinished]
+        own = next((outcome.path for outcome in cut if ": " not in outcome.unfinished), None)
+        if own is not None:
+            yield f"graphfix trace {typed(as_argument(str(own)))}"
+        elif cut and "." not in paths:
+            yield "graphfix check ."
 
     def repaired(self, *, dry_run: bool) -> str:
         """The last line of `apply` and `diff`."""

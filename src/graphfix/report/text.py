@@ -134,26 +134,33 @@ def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: i
 
 
 def _made_lines(index: LineIndex, edits: Sequence[Edit]) -> list[tuple[int, str]]:
-    """The rows and the new text of the lines that a fix changes or adds, where they are few, and each edit makes one of its own."""
-    made = [_one_line(index, edit) for edit in sorted(edits, key=lambda each: each.span)[: MOST_LINES + 1]]
-    lines = [line for line in made if line is not None]
-    rows = {row for row, _ in lines}
-    return lines if len(lines) == len(made) == len(rows) <= MOST_LINES else []
+    """The rows and the new text of the lines that a fix changes or adds; nothing where they are many, or more than whole lines change."""
+    if len({index.cell(place) for edit in edits for place in (edit.span.start, edit.span.end)}) > 1:
+        return []
+    added: list[tuple[int, str]] = []
+    changed: dict[int, list[Edit]] = {}
+    for edit in edits:
+        (row, column), end = index.place(edit.span.start), index.place(edit.span.end)
+        content, is_empty = edit.content, edit.span.start == edit.span.end
+        if content.endswith("\n") and is_empty and column == 1:
+            added += [(row, line) for line in content.splitlines()]
+        elif "\n" in content or row != end[0]:
+            return []
+        else:
+            changed.setdefault(row, []).append(edit)
+    made = [(row, _changed(index, parts)) for row, parts in changed.items()]
+    lines = sorted([*added, *made], key=lambda line: line[0])  # what is added in front of a changed line stands in front of it
+    is_told = len(lines) <= MOST_LINES and all(text and len(text) <= MAX_WIDTH for _, text in lines)
+    return lines if is_told else []
 
 
-def _one_line(index: LineIndex, edit: Edit) -> tuple[int, str] | None:
-    """The row and the new text of the line that an edit changes or adds, where it is a single one."""
-    content, span = edit.content, edit.span
-    if index.cell(span.start) != index.cell(span.end):
-        return None
-    (row, column), (end_row, end_column) = index.place(span.start), index.place(span.end)
-    if content.endswith("\n") and content.count("\n") == 1 and span.start == span.end and column == 1:
-        return row, content.rstrip("\r\n")
-    if "\n" in content or row != end_row or not content:
-        return None
-    line = index.line_at(span.start)
-    made = line[: column - 1] + content + line[end_column - 1 :]
-    return (row, made.rstrip()) if made.strip() and len(made) <= MAX_WIDTH else None
+def _changed(index: LineIndex, edits: Sequence[Edit]) -> str:
+    """The new text of a line with these edits."""
+    line = index.line_at(edits[0].span.start)
+    for edit in sorted(edits, key=lambda each: each.span, reverse=True):
+        start, end = (index.place(place)[1] - 1 for place in (edit.span.start, edit.span.end))
+        line = line[:start] + edit.content + line[end:]
+    return line.rstrip()
 
 
 def _row(label: Label, indexes: Indexes) -> int:
@@ -245,7 +252,7 @@ def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str, roo
     words = escaped(message)
     if len(marks) + 1 + len(words) <= room:
         return [shown(line), f"{marks} {words}".rstrip()]
-    indent = before if len(before) + len(words) <= room else before[: max(0, room - max(len(words), room // 2))]
+    indent = before[: max(0, room - NARROW)]
     return [shown(line), marks, *(indent + part for part in textwrap.wrap(words, room - len(indent)))]
 
 

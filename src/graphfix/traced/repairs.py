@@ -45,10 +45,15 @@ def related(trace: Trace, outcome: Outcome) -> list[Finding]:
     found = [
         finding
         for finding in outcome.findings
-        if finding.code in codes and outcome.source is not None
+        if finding.code in codes and outcome.source is not None and not _is_apart(trace, finding)
         if _touches(outcome.source, finding, lines) or names & set(finding.message.split("`")[1:2])
     ]
     return sorted(found, key=lambda finding: not has_fix(finding))[:SHOWN]
+
+
+def _is_apart(trace: Trace, finding: Finding) -> bool:
+    """Whether the run ended in an error that the finding is proven not to lead to."""
+    return bool(shown(trace)) and finding.never_raises
 
 
 def has_fix(finding: Finding) -> bool:

@@ -23,7 +23,7 @@ from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex
 from graphfix.source.subtree import subtree
 from graphfix.source.text import Source
-from graphfix.why.doubt import is_doubtful
+from graphfix.why.doubt import is_apart, is_doubtful
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of
 from graphfix.why.neighbours import files_with_modules, imported_files
@@ -127,7 +127,7 @@ class Investigation:
             outcome = self._examined(path, kind, together)
             for finding in outcome.findings:
                 key = (os.path.realpath(finding.path), finding.span, finding.code)
-                if finding.code not in kind.codes or key in met:
+                if finding.code not in kind.codes or key in met or is_apart(kind, finding):
                     continue
                 met.add(key)
                 nearness, depth = _nearest(finding, outcome, places)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from graphfix.autograd.symptoms import Raises
 from graphfix.model import Finding
 from graphfix.source.lines import LineIndex
-from graphfix.why.kinds import Kind
+from graphfix.why.kinds import Kind, kind_of
 
 # what makes the error only where the error is raised: a list of losses, a running total, `.data` in the place of a detach
 _KEPT = ("GF101", "GF102", "GF902")
 _NUMBERS = re.compile(rb"(?:\.cpu\(\)|\.detach\(\))*\.(?:numpy|item|tolist)\(\)|\[0\](?!\s*[\[.])|\.\w+_\(")
+
+
+def is_apart(kind: Kind, finding: Finding) -> bool:
+    """Whether a finding of a rule that may end in this error is proven not to: it is another fault beside the cause."""
+    errors = (symptom for symptom in finding.symptoms if isinstance(symptom, Raises))
+    return finding.never_raises and any(kind_of(f"{error.error}: {error.message}") is kind for error in errors)
 
 
 def is_doubtful(kind: Kind, finding: Finding, data: bytes, rows: Iterable[int]) -> bool:
