@@ -4,11 +4,12 @@
 Finds a `backward()` that is called on a tensor without a graph in every run, where an operation on the way has cut the graph of what the
 loss is computed from: `detach()` or `.data`, `argmax` or a comparison, a tensor made from a number, code under `no_grad`. Also one before
 which no graph began: `set_grad_enabled(False)` as a statement switches recording off for all that follows, or all parameters that the
-loss depends on were told to need no gradient.
+loss depends on were told to need no gradient. A loss that was told to require grad after that (`loss.requires_grad_(True)`,
+`Variable(loss, requires_grad=True)`) has no graph either: the error is gone, and nothing is trained.
 
 ## Why is this bad
 Nothing is trained, and the `backward()` raises
-"RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn".
+"RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn", or, where the loss was told to require grad, says nothing.
 
 ## Example
 ```python
@@ -46,7 +47,7 @@ from graphfix.analysis.lost_graphs import LostGraph, lost_graphs
 from graphfix.analysis.subject import Subject
 from graphfix.autograd.graph import history
 from graphfix.autograd.severed import How
-from graphfix.autograd.symptoms import NO_GRAPH
+from graphfix.autograd.symptoms import NO_GRAPH, UNTRAINED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, NoFix, in_time
 from graphfix.source.quote import short
@@ -76,9 +77,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, lost: LostGraph) -> Finding:
     program, cut, site = evidence.program, lost.severed, lost.bare.site
     cuts = lost.every if cut.how is How.FROZEN else (cut,)
+    flag = lost.bare.flag
+    flags = [flag] if flag is not None and flag is not cut.site and program.holds(flag) else []
+    shown = NO_GRAPH if flag is None else UNTRAINED
     story = [
         *(evidence.label(each.site, WHAT[each.how]) for each in cuts),
-        evidence.label(site, "this backward() finds no graph to go through and raises"),
+        *(evidence.label(flag, "this ends the error, and brings no graph back") for flag in flags),
+        evidence.label(site, "this backward() finds no graph to go through and " + ("raises" if flag is None else "trains nothing")),
     ]
     loss = lost.bare.receiver if lost.bare.receiver is not None else site
     what = program.statement_of(cut.site) if cut.how is How.FROZEN else cut.site
@@ -86,7 +91,7 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     span = program.span(program.statement_of(cut.site))
     lost_nodes = history(list(cut.nodes))
     subject = Subject(about=frozenset([cut.site]), explains=frozenset(node.way for node in lost_nodes))
-    return RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), subject=subject, shown_by=lost.bare)
+    return RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
 
 
 RULE = rule(
@@ -96,6 +101,6 @@ RULE = rule(
     find,
     repair="Let the graph go on where the loss has lost it.",
     by_hand="keep to operations that have a gradient, between the parameters and `backward()`, in place of `{}`",
-    shows=(NO_GRAPH,),
+    shows=(NO_GRAPH, UNTRAINED),
     results=Expected(reason="the original trains nothing", losses=False, joins=True),
 )

@@ -139,7 +139,7 @@ F.mse_loss(net(x), y).backward()
 TOLD = {
     "detached": ("out = net(x).detach()\nF.mse_loss(out, y).backward()\n", "net(x).detach()", "out = net(x)\n"),
     "data": ("out = net(x)\nF.mse_loss(out.data, y).backward()\n", "out.data", "F.mse_loss(out, y).backward()\n"),
-    "a number": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item())\nloss.backward()\n", "torch.tensor(loss.item())", "loss = loss\n"),
+    "a number": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item())\nloss.backward()\n", "torch.tensor(loss.item())", "y)\nloss.backward()\n"),
     "the largest": ("out = net(x).argmax(dim=1)\nout.float().mean().backward()\n", "net(x).argmax(dim=1)", None),
     "nothing recorded": ("with torch.no_grad():\n    out = net(x)\nF.mse_loss(out, y).backward()\n", "net(x)", None),
     "all parameters are frozen": (
@@ -172,6 +172,34 @@ TOLD = {
 }
 
 
+# the same, where the loss was told to require grad all the same: nothing raises, and nothing is trained
+FLAGGED = {
+    "by a method": ("loss = F.mse_loss(net(x).detach(), y)\nloss.requires_grad_(True)\nloss.backward()\n", "net(x).detach()", "F.mse_loss(net(x), y)\nloss.b"),
+    "by an attribute": ("loss = F.mse_loss(net(x).data, y)\nloss.requires_grad = True\nloss.backward()\n", "net(x).data", "F.mse_loss(net(x), y)\nloss.b"),
+    "in the same expression": ("F.mse_loss(net(x).data, y).requires_grad_().backward()\n", "net(x).data", "F.mse_loss(net(x), y).backward()"),
+    "by a variable": (
+        "loss = torch.autograd.Variable(F.mse_loss(net(x), y), requires_grad=True)\nloss.backward()\n",
+        "torch.autograd.Variable(F.m...",
+        "loss = F.mse_loss(net(x), y)\nloss.b",
+    ),
+    "by a variable of its own data": (
+        "from torch.autograd import Variable\nloss = F.mse_loss(net(x), y)\nloss = Variable(loss.data, requires_grad=True)\nloss.backward()\n",
+        "loss.data",
+        "loss = F.mse_loss(net(x), y)\nloss.b",
+    ),
+    "made anew": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item(), requires_grad=True)\nloss.backward()\n", "torch.tensor(loss.item(), r...", "y)\nloss.b"),
+    "of the best class": ("loss = (net(x).argmax(1).float() - y[:, 0]).abs().mean()\nloss.requires_grad_()\nloss.backward()\n", "net(x).argmax(1)", None),
+    "of what nothing was recorded for": ("with torch.no_grad():\n    out = net(x)\nloss = F.mse_loss(out, y)\nloss.requires_grad = True\nloss.backward()\n", "net(x)", None),
+    "of a rounded score": ("score = torch.round(net(x).detach()).sum()\nscore.requires_grad_(True)\nscore.backward()\n", "net(x).detach()", "torch.round(net(x)).sum()\nscore.b"),
+    "in a training step": (
+        "def step(model, x, y):\n    loss = F.mse_loss(model(x).detach(), y)\n    loss.requires_grad_(True)\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+        "for _ in range(3):\n    step(net, x, y)\n",
+        "model(x).detach()",
+        "    loss = F.mse_loss(model(x), y)\n    opt.zero_grad()",
+    ),
+}
+
+
 def only(program: str) -> Finding:
     (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF310")
     return finding
@@ -195,6 +223,40 @@ def test_what_is_told(program: str, cut: str, line: str | None) -> None:
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert line in repaired
     exec(compile(repaired, "train.py", "exec"), {})
+
+
+@pytest.mark.parametrize(("program", "cut", "line"), FLAGGED.values(), ids=FLAGGED)
+def test_a_loss_that_was_told_to_require_grad_is_told(program: str, cut: str, line: str | None) -> None:
+    before: dict = {}
+    exec(compile(HEAD + program, "train.py", "exec"), before)
+    assert before["net"].weight.grad is None
+    finding = only(program)
+    assert f"`{cut}` leaves `" in finding.message and "trains nothing" in finding.story[-1].message
+    assert {each.code for each in findings_of(Path("train.py"), HEAD + program)} <= {"GF310", "GF902", "GF903"}
+    if line is None:
+        assert finding.fix is None and finding.unfixed
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert line in repaired
+    after: dict = {}
+    exec(compile(repaired, "train.py", "exec"), after)
+    assert after["net"].weight.grad is not None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "out = net(x).detach().requires_grad_()\nF.mse_loss(out, y).backward()\nnet(x).backward(out.grad)\n",  # a graph in two parts
+        "start = torch.zeros(3, requires_grad=True)\nstart.sum().backward()\n",
+        "loss = torch.zeros(1, requires_grad=True)\nif x.sum() > 1e9:\n    loss = net(x).mean()\nloss.backward()\n",
+        "image = net(x).detach()\nimage.requires_grad = True\nfor _ in range(3):\n    net(image).mean().backward()\n    image.data -= image.grad\n",
+        "weight = torch.nn.Parameter(net.weight.detach().mean())\nweight.backward()\n",
+    ],
+)
+def test_a_leaf_of_its_own_is_no_lost_graph(program: str) -> None:
+    exec(compile(HEAD + program, "train.py", "exec"), {})
+    assert "GF310" not in {each.code for each in findings_of(Path("train.py"), HEAD + program)}
 
 
 def test_runs_that_were_cut_short_say_nothing() -> None:

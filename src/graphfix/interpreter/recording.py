@@ -216,11 +216,15 @@ class Unused(Telling):
 
 @dataclass(frozen=True, eq=False)
 class Bare(Telling):
-    """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
+    """A backward pass from a tensor that has no graph. `severed`: where it has lost it.
+
+    `flag`: where the tensor was told to require grad all the same, so that nothing raises, and nothing is trained.
+    """
 
     site: ast.Call
     severed: Severed | None
     receiver: ast.expr | None
+    flag: ast.AST | None = None
 
 
 @dataclass(frozen=True, eq=False)

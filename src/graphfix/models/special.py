@@ -96,6 +96,7 @@ def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     if not wanted.is_off:
         m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
+    made.severed = severed(m, site, [value])
     m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.VARIABLE, given))
     return made
 
@@ -112,9 +113,8 @@ def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     made = new_leaf(m, known, keywords, site)
     made.shape = data_shape(arguments[0] if arguments else keywords.get("data"))
     made.single = made.shape in (SCALAR, ONE)
-    if made.leaf is None:
-        lost = severed(m, site, [*arguments, *keywords.values()])
-        made.severed = Severed(site, How.COPIED, lost.nodes) if lost is not None and lost.site is site else lost
+    lost = severed(m, site, [*arguments, *keywords.values()])
+    made.severed = Severed(site, How.COPIED, lost.nodes) if lost is not None and lost.site is site else lost
     return made
 
 

@@ -9,9 +9,10 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import lost_graphs
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
-from graphfix.model import Ground, Replace
+from graphfix.model import Delete, Ground, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
 
 MEANT = "the graph may be cut on purpose, and another loss be meant"
 # what reads a number out of a tensor
@@ -29,11 +30,62 @@ def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
     every = lost.every if lost is not None else ()
     for cut in reversed(every):
         yield from switched(evidence, cut, is_one_of_several=len(every) > 1)
-    whole = origin(lost.severed) if lost is not None else None
-    if lost is not None and whole is not None:
-        text = evidence.program.source(whole)
-        title = f"go on with the graph of `{short(text, 30)}`"
-        yield Candidate(Effect.UNCUT, title, (Replace(evidence.program.span(lost.severed.site), text),), Ground.RAISES, MEANT)
+    if lost is None:
+        return
+    cut, flag = lost.severed, bare.flag
+    whole = wrapped(evidence, cut.site) if cut.site is flag else None
+    whole = origin(cut) if whole is None else whole
+    edits = uncut(evidence, cut.site, whole, flag if flag is not cut.site else None) if whole is not None else ()
+    if whole is not None and edits:
+        title = f"go on with the graph of `{short(evidence.program.source(whole), 30)}`"
+        yield Candidate(Effect.UNCUT, title, edits, Ground.RAISES, MEANT)
+
+
+def uncut(evidence: Evidence, cut: ast.AST, whole: ast.expr, flag: ast.AST | None) -> tuple[Operation, ...]:
+    """The edits that put what was cut in the place of the cut, and leave out what tells the loss to require grad; none where that cannot be.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html: what has a graph need not be told, and a new
+    `Variable` would have none.
+    """
+    text = evidence.program.source(whole)
+    if flag is None:
+        return (instead(evidence, cut, text),)
+    if not evidence.program.holds(flag):
+        return ()
+    statement = evidence.program.statement_of(flag)
+    flagged = statement.value if isinstance(statement, ast.Expr) else statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if flagged is flag:
+        return (instead(evidence, cut, text), Delete(evidence.program.span(statement)))
+    kept = wrapped(evidence, flag)
+    if kept is None and isinstance(flag, ast.Call) and isinstance(flag.func, ast.Attribute):
+        kept = flag.func.value
+    if kept is None:
+        return ()
+    if cut in set(subtree(kept)):
+        return (instead(evidence, flag, with_part(evidence, kept, cut, text)),)
+    return (instead(evidence, cut, text), instead(evidence, flag, evidence.program.source(kept)))
+
+
+def wrapped(evidence: Evidence, site: ast.AST) -> ast.expr | None:
+    """What a `Variable` is made of."""
+    is_one = any(alias.site is site for run in evidence.tape.runs for alias in run.recording.aliases)
+    return next(iter(site.args), None) if is_one and isinstance(site, ast.Call) else None
+
+
+def with_part(evidence: Evidence, whole: ast.expr, part: ast.AST, text: str) -> str:
+    """The source of an expression with `text` in the place of a part of it."""
+    around, inner = evidence.program.span(whole), evidence.program.span(part)
+    data = evidence.program.source(whole).encode("utf-8", "surrogatepass")
+    made = data[: inner.start - around.start] + text.encode("utf-8", "surrogatepass") + data[inner.end - around.start :]
+    return made.decode("utf-8", "surrogatepass")
+
+
+def instead(evidence: Evidence, site: ast.AST, text: str) -> Operation:
+    """`text` in the place of an expression; nothing where a variable would only be given to itself."""
+    statement = evidence.program.statement_of(site)
+    if isinstance(statement, ast.Assign) and statement.value is site and list(map(evidence.program.source, statement.targets)) == [text]:
+        return Delete(evidence.program.span(statement))
+    return Replace(evidence.program.span(site), text)
 
 
 def switched(evidence: Evidence, cut: Severed, *, is_one_of_several: bool) -> Iterator[Candidate]:

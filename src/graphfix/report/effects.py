@@ -11,7 +11,7 @@ WORDS = {
     Count.MADE: "wasted time and memory",
     Count.WALKED: "time for gradients that nothing uses",
     Count.UNWALKED: "parameters that do not learn from it, and no error",
-    Count.UNTRAINED: "layers that do not learn, and no error",
+    Count.UNTRAINED: "parameters that do not learn, and no error",
 }
 
 

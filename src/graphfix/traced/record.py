@@ -106,6 +106,49 @@ class Waste:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter, under the name that it had at a step. `read`: a line that read it while nothing was recorded."""
+
+    name: Carrier | None
+    shape: tuple[int, ...]
+    read: Place | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one line: of how many parameters, and which had no gradient at any of them, or one of zeros only; the first are named."""
+
+    place: Place
+    count: int
+    parameters: int
+    missing: int
+    zeros: int
+    named_missing: tuple[Parameter, ...]
+    named_zeros: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A line whose backward passes began at a tensor that was computed from nothing. `cut`: where its graph was lost, by which operation."""
+
+    place: Place
+    count: int
+    cut: Place | None
+    cut_name: str
+    cut_how: str
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a run trains. `unheld`: parameters that got gradients, and that no optimizer had; `unkept`: where a `.grad` was read that torch does not keep."""
+
+    steps: tuple[Steps, ...] = ()
+    starts: tuple[Start, ...] = ()
+    unheld: tuple[Parameter, ...] = ()
+    unkept: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
 class Trace:
     """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike. `graded`: where a `.grad` was given a graph."""
 
@@ -118,6 +161,7 @@ class Trace:
     lost: int = 0
     compiled: int = 0
     graded: tuple[Place, ...] = ()
+    training: Training = Training()
 
     def iteration(self, step: int) -> int:
         """The iteration, from 1, in which `step` walks were over; 0 where iterations are not told apart."""
@@ -139,6 +183,7 @@ def from_data(data: dict[str, Any]) -> Trace:
         int(told.get("lost", 0)),
         int(told.get("compiled", 0)),
         tuple(_place(row) for row in told.get("graded", ())),
+        _training(told.get("training") or {}),
     )
 
 
@@ -165,6 +210,30 @@ def _failure(row: dict[str, Any]) -> Failure:
         _maybe(row.get("cut")), (row.get("cut") or {}).get("name", ""), (row.get("cut") or {}).get("how", ""),
         tuple(row["shape"]) if "shape" in row else None, tuple(row.get("parameters", ())),
     )  # fmt: skip
+
+
+def _training(data: dict[str, Any]) -> Training:
+    return Training(
+        tuple(map(_steps, data.get("steps", ()))),
+        tuple(_start(row) for row in data.get("leaves", ())),
+        tuple(map(_parameter, data.get("unheld", ()))),
+        tuple(_place(row) for row in data.get("unkept", ())),
+    )
+
+
+def _steps(row: dict[str, Any]) -> Steps:
+    missing, zeros = row["missing"], row["zeros"]
+    named = (tuple(map(_parameter, each["first"])) for each in (missing, zeros))
+    return Steps(_place(row), row["steps"], row["parameters"], missing["count"], zeros["count"], *named)
+
+
+def _parameter(row: dict[str, Any]) -> Parameter:
+    return Parameter(_carrier(row["name"]), tuple(row["shape"]), _maybe(row.get("unrecorded")))
+
+
+def _start(row: dict[str, Any]) -> Start:
+    cut = row["cut"] or {}
+    return Start(_place(row), row["walks"], _maybe(row["cut"]), cut.get("name", ""), cut.get("how", ""))
 
 
 def _look(row: dict[str, Any]) -> Look:

@@ -14,6 +14,7 @@ from graphfix.traced.growing import growth, waste
 from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Place, Trace
 from graphfix.traced.screen import Meaning
 from graphfix.traced.spelled import WIDTH, line_at, name_of, shortened, size_of, where
+from graphfix.traced.training import untrained
 from graphfix.verify import record
 from graphfix.verify.record import Ending, Run
 
@@ -68,6 +69,7 @@ def in_passing(trace: Trace) -> Iterator[Line]:
     for failure in screen.caught(trace)[-3:]:
         yield from failed(trace, failure)
         yield ()
+    yield from untrained(trace)
     yield from growth(trace)
     yield from waste(trace)
 

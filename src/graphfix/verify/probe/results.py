@@ -26,11 +26,15 @@ class Parameter:
         self._memory = tensor.untyped_storage()
 
     @property
+    def alive(self) -> torch.Tensor | None:
+        """The parameter itself, if it is there."""
+        return self._object()
+
+    @property
     def tensor(self) -> torch.Tensor:
         """The parameter, or another tensor in its memory."""
-        alive = self._object()
-        if alive is not None:
-            return alive
+        if self.alive is not None:
+            return self.alive
         offset, stride = self._layout
         empty = torch.empty(0, dtype=self._dtype, device=self._memory.device)
         return empty.set_(self._memory, offset, self._shape, stride)
@@ -119,6 +123,11 @@ class Results:
             return False
         self._known[id(tensor)] = weakref.ref(tensor)
         return True
+
+    @property
+    def walked(self) -> list[Parameter]:
+        """The parameters that walks accumulated into before an optimizer had them."""
+        return self._params
 
     def gradients(self) -> dict[int, float]:
         """The norm of the gradient that each optimised parameter has now; another device's work is waited for."""

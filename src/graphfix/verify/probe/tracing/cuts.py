@@ -38,11 +38,15 @@ class Cuts:
     def __init__(self, tally: Lives) -> None:
         self._tally = tally
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], Cut]] = {}
+        self._read: dict[int, tuple[weakref.ref[torch.Tensor], Place]] = {}  # leaves that require grad, by code that records nothing
 
     def note(self, func: Any, given: Iterable[Any], results: list[torch.Tensor], place: Place) -> None:
         """`func` has made `results`, none of which has a graph, of what it was given."""
         inputs = [tensor for value in given for tensor in tensors_in(value)]
         name = operation(func)
+        if not torch.is_grad_enabled():
+            for leaf in (tensor for tensor in inputs if tensor.requires_grad and tensor.is_leaf and id(tensor) not in self._read):
+                self._read[id(leaf)] = (weakref.ref(leaf), place)
         cut = next((found for tensor in inputs if (found := self.of(tensor)) is not None), None)
         if any(tensor.requires_grad for tensor in inputs):
             outer = None if torch.is_grad_enabled() else checkpoint_above(sys._getframe(1))
@@ -58,6 +62,11 @@ class Cuts:
         """The cut that a tensor comes from, if it is known."""
         ref, cut = self._known.get(id(tensor), (None, None))
         return cut if ref is not None and ref() is tensor else None
+
+    def unrecorded(self, leaf: torch.Tensor) -> Place | None:
+        """The first line that has read a leaf while nothing was recorded."""
+        ref, place = self._read.get(id(leaf), (None, None))
+        return place if ref is not None and ref() is leaf else None
 
     def _keep(self, tensor: torch.Tensor, cut: Cut) -> None:
         key, known = id(tensor), self._known

@@ -21,10 +21,12 @@ from .failures import NO_GRAPH, UNUSED, explain, kind_of, named, place
 from .growth import Growth
 from .lives import NEVER, Life, Lives, Place
 from .postmortem import looked_at, unused
+from .training import Training
 from .values import Values
 from .writes import Writes, is_told_to_write, is_write
 
 OPTIMIZERS = str(Path(torch.optim.__file__).parent)
+GRADIENT = torch.Tensor.grad
 CARRIERS = 400  # crossings of a line at which names are looked for
 
 
@@ -41,6 +43,7 @@ class Tracer(Watch):
         self.growth = Growth(self.tally)
         self.values = Values()
         self.cuts = Cuts(self.tally)
+        self.training = Training(self.results, self.cuts)
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
@@ -61,6 +64,8 @@ class Tracer(Watch):
         if bare:
             given = (*args, *(kwargs or {}).values())
             self.cuts.note(func, given, bare, self.tally.here(1))  # type: ignore[arg-type]
+        if name == "__get__" and func.__self__ is GRADIENT:
+            self.training.read_gradient(args[0], self.tally.here(1))  # type: ignore[arg-type]
         if self.tally.crossed:
             self._name_what_crossed(sys._getframe(2))
 
@@ -84,8 +89,13 @@ class Tracer(Watch):
                     held = held_in(frames, lambda tensor, below=below: birth_of(tensor) is below)  # type: ignore[misc]
                     life.old.append((below, named(held[0]) if held else None))
 
+    def steps(self, optimizer: Any) -> None:
+        self.training.stepping(optimizer)
+
     def stepped(self, optimizer: Any) -> None:
-        self.writes.stepped(optimizer, self.tally.here(1))  # type: ignore[arg-type]
+        site = self.tally.here(1)
+        self.writes.stepped(optimizer, site)  # type: ignore[arg-type]
+        self.training.stepped(optimizer, site, user_frames(sys._getframe(1), self.tally.is_foreign))
 
     def failed(self, error: BaseException) -> None:
         known = looked_at(error, self.tally, self.walks.count)
@@ -111,6 +121,7 @@ class Tracer(Watch):
             "lost": self.tally.lost,
             "compiled": self.compiled_calls,
             "values": self.values.told(),
+            "training": self.training.told(),
         }
 
 
@@ -180,6 +191,9 @@ class TracedWalks(Walks):
                 birth.retained_by = number
             else:
                 birth.freed_by = number
+        if asked.call == "backward":
+            for root in asked.roots:
+                self.tracer.training.walked_from(root, site)
         if asked.create and asked.call == "backward":
             self.graded[site] = None  # type: ignore[index]
         if asked.retain and not asked.create:
