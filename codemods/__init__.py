@@ -30,6 +30,7 @@ from graphfix.codemods import (
     stored_graph,
     unreduced_loss,
     unregistered_layers,
+    untrained_parameters,
     unused_input,
 )
 from graphfix.codemods.base import Rule
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     leaf_in_place.RULE,
     unused_input.RULE,
     unregistered_layers.RULE,
+    untrained_parameters.RULE,
     inplace_on_saved.RULE,
     legacy_scalar.RULE,
     legacy_data.RULE,

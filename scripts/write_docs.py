@@ -41,6 +41,7 @@ REPAIRS = {
     "GF313": "under `no_grad`; on request",
     "GF314": "the gradient of the whole; on request",
     "GF315": "kept in a `ModuleList`; on request",
+    "GF316": "given to the optimizer, too; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

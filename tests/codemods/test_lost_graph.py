@@ -174,26 +174,98 @@ TOLD = {
 
 # the same, where the loss was told to require grad all the same: nothing raises, and nothing is trained
 FLAGGED = {
-    "by a method": ("loss = F.mse_loss(net(x).detach(), y)\nloss.requires_grad_(True)\nloss.backward()\n", "net(x).detach()", "F.mse_loss(net(x), y)\nloss.b"),
-    "by an attribute": ("loss = F.mse_loss(net(x).data, y)\nloss.requires_grad = True\nloss.backward()\n", "net(x).data", "F.mse_loss(net(x), y)\nloss.b"),
-    "in the same expression": ("F.mse_loss(net(x).data, y).requires_grad_().backward()\n", "net(x).data", "F.mse_loss(net(x), y).backward()"),
+    "by a method": (
+        """
+loss = F.mse_loss(net(x).detach(), y)
+loss.requires_grad_(True)
+loss.backward()
+""",
+        "net(x).detach()",
+        "F.mse_loss(net(x), y)\nloss.b",
+    ),
+    "by an attribute": (
+        """
+loss = F.mse_loss(net(x).data, y)
+loss.requires_grad = True
+loss.backward()
+""",
+        "net(x).data",
+        "F.mse_loss(net(x), y)\nloss.b",
+    ),
+    "in the same expression": (
+        """
+F.mse_loss(net(x).data, y).requires_grad_().backward()
+""",
+        "net(x).data",
+        "F.mse_loss(net(x), y).backward()",
+    ),
     "by a variable": (
-        "loss = torch.autograd.Variable(F.mse_loss(net(x), y), requires_grad=True)\nloss.backward()\n",
+        """
+loss = torch.autograd.Variable(F.mse_loss(net(x), y), requires_grad=True)
+loss.backward()
+""",
         "torch.autograd.Variable(F.m...",
         "loss = F.mse_loss(net(x), y)\nloss.b",
     ),
     "by a variable of its own data": (
-        "from torch.autograd import Variable\nloss = F.mse_loss(net(x), y)\nloss = Variable(loss.data, requires_grad=True)\nloss.backward()\n",
+        """
+from torch.autograd import Variable
+loss = F.mse_loss(net(x), y)
+loss = Variable(loss.data, requires_grad=True)
+loss.backward()
+""",
         "loss.data",
         "loss = F.mse_loss(net(x), y)\nloss.b",
     ),
-    "made anew": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item(), requires_grad=True)\nloss.backward()\n", "torch.tensor(loss.item(), r...", "y)\nloss.b"),
-    "of the best class": ("loss = (net(x).argmax(1).float() - y[:, 0]).abs().mean()\nloss.requires_grad_()\nloss.backward()\n", "net(x).argmax(1)", None),
-    "of what nothing was recorded for": ("with torch.no_grad():\n    out = net(x)\nloss = F.mse_loss(out, y)\nloss.requires_grad = True\nloss.backward()\n", "net(x)", None),
-    "of a rounded score": ("score = torch.round(net(x).detach()).sum()\nscore.requires_grad_(True)\nscore.backward()\n", "net(x).detach()", "torch.round(net(x)).sum()\nscore.b"),
+    "made anew": (
+        """
+loss = F.mse_loss(net(x), y)
+loss = torch.tensor(loss.item(), requires_grad=True)
+loss.backward()
+""",
+        "torch.tensor(loss.item(), r...",
+        "y)\nloss.b",
+    ),
+    "of the best class": (
+        """
+loss = (net(x).argmax(1).float() - y[:, 0]).abs().mean()
+loss.requires_grad_()
+loss.backward()
+""",
+        "net(x).argmax(1)",
+        None,
+    ),
+    "of what nothing was recorded for": (
+        """
+with torch.no_grad():
+    out = net(x)
+loss = F.mse_loss(out, y)
+loss.requires_grad = True
+loss.backward()
+""",
+        "net(x)",
+        None,
+    ),
+    "of a rounded score": (
+        """
+score = torch.round(net(x).detach()).sum()
+score.requires_grad_(True)
+score.backward()
+""",
+        "net(x).detach()",
+        "torch.round(net(x)).sum()\nscore.b",
+    ),
     "in a training step": (
-        "def step(model, x, y):\n    loss = F.mse_loss(model(x).detach(), y)\n    loss.requires_grad_(True)\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
-        "for _ in range(3):\n    step(net, x, y)\n",
+        """
+def step(model, x, y):
+    loss = F.mse_loss(model(x).detach(), y)
+    loss.requires_grad_(True)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+for _ in range(3):
+    step(net, x, y)
+""",
         "model(x).detach()",
         "    loss = F.mse_loss(model(x), y)\n    opt.zero_grad()",
     ),

@@ -41,7 +41,8 @@ rnn = nn.GRU(4, 4)
 logits = nn.Parameter(torch.zeros(4))
 heads = [head_a, head_b]
 criterion = nn.MSELoss()
-optimizer = torch.optim.SGD([*model.parameters(), *trunk.parameters(), *rnn.parameters(), logits], lr=0.1)
+trained = [model, trunk, head_a, head_b, rnn]
+optimizer = torch.optim.SGD([*(p for each in trained for p in each.parameters()), logits], lr=0.1)
 critic_optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
 generator_optimizer = torch.optim.SGD(generator.parameters(), lr=0.1)
 x = y = a = b = z = real = ones = zeros = torch.randn(8, 4)

@@ -24,86 +24,240 @@ STEP = """
 """
 NOTHING = {
     "the best class": (
-        f"opt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    out = net(x).argmax(1).float()  # cut\n"
-        f"    loss = (out - y).abs().mean().requires_grad_(){STEP}",
+        """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    out = net(x).argmax(1).float()  # cut
+    loss = (out - y).abs().mean().requires_grad_()
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["argmax() has no gradient", "leave `requires_grad` out"],
     ),
     "nothing recorded": (
-        f"opt = torch.optim.Adam(net.parameters())\nfor x, y in data:\n    with torch.no_grad():\n        out = net(x)  # cut\n"
-        f"    loss = F.cross_entropy(out, y)\n    loss.requires_grad = True{STEP}",
+        """
+opt = torch.optim.Adam(net.parameters())
+for x, y in data:
+    with torch.no_grad():
+        out = net(x)  # cut
+    loss = F.cross_entropy(out, y)
+    loss.requires_grad = True
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["ran without recording", "leave `requires_grad` out"],
     ),
     "another network has the optimizer": (
-        f"opt = torch.optim.SGD(net.parameters(), 0.1)\nnet = nn.Linear(4, 2)\nfor x, y in data:\n    loss = F.cross_entropy(net(x), y){STEP}",
+        """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+net = nn.Linear(4, 2)
+for x, y in data:
+    loss = F.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["`net.weight`", "which no optimizer has", "behind what replaces or wraps them"],
     ),
     "a variable of its own": (
-        f"from torch.autograd import Variable\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n"
-        f"    loss = Variable(F.cross_entropy(net(x), y), requires_grad=True){STEP}",
+        """
+from torch.autograd import Variable
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = Variable(F.cross_entropy(net(x), y), requires_grad=True)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["leave `requires_grad` out"],
     ),
 }
 NEVER = {
     "a weight that is read without recording": (
-        f"scale = nn.Parameter(torch.ones(1))\nopt = torch.optim.SGD([*net.parameters(), scale], 0.1)\nfor x, y in data:\n    with torch.no_grad():\n"
-        f"        scaled = x * scale  # cut\n    loss = F.cross_entropy(net(scaled), y){STEP}",
+        """
+scale = nn.Parameter(torch.ones(1))
+opt = torch.optim.SGD([*net.parameters(), scale], 0.1)
+for x, y in data:
+    with torch.no_grad():
+        scaled = x * scale  # cut
+    loss = F.cross_entropy(net(scaled), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["never trained: `scale` had no gradient at any of 4 steps", "reads them without recording"],
     ),
     "an encoder that forward() does not record": (
-        f"class Both(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.enc, self.head = nn.Linear(4, 8), nn.Linear(8, 2)\n"
-        f"    def forward(self, x):\n        with torch.no_grad():\n            h = self.enc(x).relu()  # cut\n        return self.head(h)\n"
-        f"net = Both()\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.cross_entropy(net(x), y){STEP}",
+        """
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.head = nn.Linear(4, 8), nn.Linear(8, 2)
+    def forward(self, x):
+        with torch.no_grad():
+            h = self.enc(x).relu()  # cut
+        return self.head(h)
+net = Both()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["never trained: `net.enc.weight` and `net.enc.bias`", "reads them without recording"],
     ),
     "what is weighed by zero": (
-        f"aux = nn.Linear(4, 2)\nopt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)\nfor x, y in data:\n"
-        f"    loss = F.cross_entropy(net(x) + 0.0 * aux(x), y){STEP}",
+        """
+aux = nn.Linear(4, 2)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x) + 0.0 * aux(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["had a gradient of zeros only at any of 4 steps"],
     ),
     "a part that no optimizer has": (
-        f"aux = nn.Linear(4, 2)\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.cross_entropy(net(x) + aux(x), y){STEP}",
+        """
+aux = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x) + aux(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
         ["no optimizer has", "`aux.weight`", "Give them to the optimizer"],
     ),
     "a part of a function's own": (
-        f"def train():\n    aux = nn.Linear(4, 2)\n    opt = torch.optim.SGD(net.parameters(), 0.1)\n    for x, y in data:\n        loss = F.cross_entropy(net(x) + aux(x), y)\n"
-        f"{STEP.replace('    ', '        ')}\ntrain()\n",
+        """
+def train():
+    aux = nn.Linear(4, 2)
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x, y in data:
+        loss = F.cross_entropy(net(x) + aux(x), y)
+
+        opt.zero_grad()
+        loss.backward()  # walk
+        opt.step()  # step
+
+train()
+""",
         ["`aux.weight`", "Give them to the optimizer"],
     ),
 }
 RIGHT = {
-    "as usual": f"opt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.cross_entropy(net(x), y){STEP}",
-    "a frozen backbone": f"net[0].requires_grad_(False)\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.cross_entropy(net(x), y){STEP}",
-    "a closure": (
-        "opt = torch.optim.LBFGS(net.parameters(), max_iter=2)\nfor x, y in data:\n    def closure():\n        opt.zero_grad()\n"
-        "        loss = F.cross_entropy(net(x), y)\n        loss.backward()\n        return loss\n    opt.zero_grad()\n    opt.step(closure)\n"
-    ),
-    "two sides of a game": (
-        "d, g = nn.Linear(4, 1), nn.Linear(4, 4)\nopt_d, opt_g = torch.optim.SGD(d.parameters(), 0.1), torch.optim.SGD(g.parameters(), 0.1)\n"
-        "for x, _ in data:\n    opt_d.zero_grad()\n    (d(g(x).detach()).mean() - d(x).mean()).backward()\n    opt_d.step()\n"
-        "    opt_g.zero_grad()\n    d(g(x)).mean().neg().backward()\n    opt_g.step()\n"
-    ),
-    "an average of the weights": (
-        "import copy\nmean = copy.deepcopy(net)\nnn.init.ones_(mean[2].weight)\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    with torch.no_grad():\n        goal = mean(x)\n"
-        f"    loss = F.mse_loss(net(x), goal){STEP}    with torch.no_grad():\n        for a, b in zip(mean.parameters(), net.parameters()):\n            a.lerp_(b, 0.1)\n"
-    ),
-    "stepped by hand": (
-        f"aux = nn.Linear(4, 2)\nopt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.cross_entropy(net(x) + aux(x), y){STEP}"
-        "    for p in aux.parameters():\n        p.data -= 0.1 * p.grad\n        p.grad = None\n"
-    ),
-    "trained every second step": (
-        "aux = nn.Linear(4, 2)\nopt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)\nfor number, (x, y) in enumerate(data):\n"
-        f"    loss = F.cross_entropy(net(x) + aux(x) if number % 2 else net(x), y){STEP}"
-    ),
-    "an adapter": (
-        "net.requires_grad_(False)\nlora = nn.Linear(4, 2, bias=False)\nnn.init.zeros_(lora.weight)\nopt = torch.optim.SGD(lora.parameters(), 0.1)\n"
-        f"for x, y in data:\n    loss = F.cross_entropy(net(x) + lora(x), y){STEP}"
-    ),
-    "a sparse gradient": (
-        f"rows = nn.Embedding(9, 4, sparse=True)\nopt = torch.optim.SGD(rows.parameters(), 0.1)\nfor x, y in data:\n    loss = (rows(y) - x).pow(2).mean(){STEP}"
-    ),
-    "a gradient that is kept": (
-        f"opt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    h = net[0](x)\n    h.retain_grad()\n    loss = F.cross_entropy(net[2](h), y){STEP}    h.grad.norm()\n"
-    ),
+    "as usual": """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
+    "a frozen backbone": """
+net[0].requires_grad_(False)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
+    "a closure": """
+opt = torch.optim.LBFGS(net.parameters(), max_iter=2)
+for x, y in data:
+    def closure():
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        return loss
+    opt.zero_grad()
+    opt.step(closure)
+""",
+    "two sides of a game": """
+d, g = nn.Linear(4, 1), nn.Linear(4, 4)
+opt_d, opt_g = torch.optim.SGD(d.parameters(), 0.1), torch.optim.SGD(g.parameters(), 0.1)
+for x, _ in data:
+    opt_d.zero_grad()
+    (d(g(x).detach()).mean() - d(x).mean()).backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    d(g(x)).mean().neg().backward()
+    opt_g.step()
+""",
+    "an average of the weights": """
+import copy
+mean = copy.deepcopy(net)
+nn.init.ones_(mean[2].weight)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    with torch.no_grad():
+        goal = mean(x)
+    loss = F.mse_loss(net(x), goal)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+    with torch.no_grad():
+        for a, b in zip(mean.parameters(), net.parameters()):
+            a.lerp_(b, 0.1)
+""",
+    "stepped by hand": """
+aux = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x) + aux(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+    for p in aux.parameters():
+        p.data -= 0.1 * p.grad
+        p.grad = None
+""",
+    "trained every second step": """
+aux = nn.Linear(4, 2)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for number, (x, y) in enumerate(data):
+    loss = F.cross_entropy(net(x) + aux(x) if number % 2 else net(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
+    "an adapter": """
+net.requires_grad_(False)
+lora = nn.Linear(4, 2, bias=False)
+nn.init.zeros_(lora.weight)
+opt = torch.optim.SGD(lora.parameters(), 0.1)
+for x, y in data:
+    loss = F.cross_entropy(net(x) + lora(x), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
+    "a sparse gradient": """
+rows = nn.Embedding(9, 4, sparse=True)
+opt = torch.optim.SGD(rows.parameters(), 0.1)
+for x, y in data:
+    loss = (rows(y) - x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+""",
+    "a gradient that is kept": """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    h = net[0](x)
+    h.retain_grad()
+    loss = F.cross_entropy(net[2](h), y)
+    opt.zero_grad()
+    loss.backward()  # walk
+    opt.step()  # step
+    h.grad.norm()
+""",
 }
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from graphfix.autograd.backward import BackwardPass, WalkKind, walk
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.autograd.iteration import Context, LoopEntry
+from graphfix.autograd.severed import Severed
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
@@ -304,6 +305,7 @@ class Interpreter:
             return None
         parents: dict[Node, None] = {}
         direct: list[Leaf] = [leaf for leaf in leaves if leaf.requires_grad]
+        lost: Severed | None = None
         for value in inputs:
             if isinstance(value, Tensor) and value.leaf is not None and value.leaf.requires_grad:
                 direct.append(value.leaf)
@@ -312,6 +314,8 @@ class Interpreter:
             elif isinstance(value, (Sequence, Mapping)) or isinstance(value, Instance) and value.is_record():
                 parents.update(dict.fromkeys(self.held_in(value)))
                 direct.extend(leaf for leaf in held_leaves(value) if leaf.requires_grad)
+            elif isinstance(value, Tensor) and value.severed is not None:
+                lost = value.severed
         if not parents and not direct and not force:
             return None
         if certain and not direct:
@@ -325,6 +329,8 @@ class Interpreter:
         node.order = self.now()
         node.training = self.training
         self.recording.nodes.append(node)
+        if lost is not None:
+            self.recording.partial[node] = lost
         return node
 
     def parameter(self, parameters: Parameters, site: ast.AST) -> Tensor:

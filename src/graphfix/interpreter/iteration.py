@@ -126,6 +126,8 @@ def another(m: Interpreter, item: Value, index: int) -> Value | None:
 
 
 def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
+    if isinstance(value, (Sequence, Mapping)) and len(value.items) > LOOP_LIMIT:
+        m.recording.passed_over[value] = list(value.members())[LOOP_LIMIT:]
     if isinstance(value, Sequence) and (value.items or not value.open):
         return first_of(value.items) if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
     if isinstance(value, Mapping) and (value.items or not value.open):
@@ -135,6 +137,7 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Tensor):
         return [row(m, value, site) for _ in range(rounds(site))]
     if isinstance(value, TorchModule) and value.children:
+        m.recording.passed_over[value] = value.children[LOOP_LIMIT:]
         return first_of(value.children)
     if isinstance(value, Parameters):
         return [value.item]

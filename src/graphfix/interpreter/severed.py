@@ -18,6 +18,10 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     """Where the graph of what is made of `values` at `site`, and has none, was lost; None where nothing shows that there was one."""
     given = [each for value in values for each in (value, *(value.items if isinstance(value, Sequence) else ()))]
     how = How.CONSTANT if m.grad_enabled else How.UNRECORDED
+    if not m.grad_enabled:
+        for leaf in (value.leaf for value in given if isinstance(value, Tensor)):
+            if leaf is not None and leaf.requires_grad:
+                m.recording.unrecorded.setdefault(leaf, site)
     if any(map(has_graph, given)):
         if not m.grad_enabled and m.switched_off_at is not None:
             return Severed(m.switched_off_at, How.SWITCHED_OFF, nodes_of(given))

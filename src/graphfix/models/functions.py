@@ -100,6 +100,7 @@ def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.A
         if isinstance(value, Tensor) and value.node is not None:
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
     note_optimizer(m, parameters, site)
+    m.recording.optimizers.append((site, tuple(parameters)))
     for owner in owners_of(parameters):
         m.recording.optimized.setdefault(owner, Leaf("parameters", True, site, module=True))
     return Optimizer(kind, parameters)

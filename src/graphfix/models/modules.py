@@ -318,6 +318,7 @@ def module_method(
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):
             leaf.version += 1
+            m.recording.loaded.add(leaf)
         if arguments and isinstance(arguments[0], NonTensor) and arguments[0].source is not None:
             note_copied(receiver, arguments[0].source)
         return NONE

@@ -1,0 +1,128 @@
+"""Parameters that are not trained although nothing freezes them: no optimizer has them, or nothing that is recorded reads them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.runs import Run
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.gradients import Update
+from graphfix.autograd.graph import Leaf
+from graphfix.autograd.severed import How
+from graphfix.interpreter.values import Value, leaves_in
+from graphfix.models.registered import reached
+from graphfix.models.submodules import is_module
+
+Key = tuple[ast.AST | None, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Untrained:
+    """The layer or parameter that `made` makes, the backward pass and the step that pass it by, and where it is read without recording.
+
+    `read`: None where gradients come to it, and the optimizer of the step, which `optimizers` make, does not have it.
+    """
+
+    made: ast.AST
+    walk: BackwardPass
+    step: Update
+    read: ast.AST | None = None
+    optimizers: tuple[tuple[ast.AST, tuple[Value, ...]], ...] = ()
+
+
+def untrained(evidence: Evidence) -> Iterator[Untrained]:
+    """Those of a program, each once: of parameters that every run knows all about, and passes by in the same way."""
+    if evidence.tape.truncated:
+        return
+    trains = [run for run in evidence.tape.runs if any(update.steps for update in run.recording.updates)]
+    if not all(map(is_known, trains)):
+        return
+    walked = {key(leaf) for run in evidence.tape.runs for leaf in walked_in(run)}
+    held = {key(leaf) for run in trains for leaf in held_in(run)}
+    found: dict[Key, Untrained] = {}
+    for run in trains:
+        for each in (*without_optimizer(run), *without_graph(run)):
+            leaf, told = each
+            is_other = key(leaf) in (held if told.read is None else walked)
+            if not is_other and evidence.program.holds(told.made):
+                found.setdefault(key(leaf), told)
+    yield from found.values()
+
+
+def key(leaf: Leaf) -> Key:
+    """What a parameter of one run is in another."""
+    return leaf.site, leaf.name
+
+
+def is_known(run: Run) -> bool:
+    """Whether all that steps in a run is known with all its parameters, and no code out of sight may lie between them and a loss."""
+    updates = (update for update in run.recording.updates if update.steps)
+    return all(update.complete and not update.guessed for update in updates) and all(
+        node.certain for walk in run.recording.walks for node in walk.below
+    )
+
+
+def walked_in(run: Run) -> set[Leaf]:
+    """The parameters that some backward pass of a run reaches."""
+    return {leaf for walk in run.recording.walks for node in walk.below for leaf in node.leaves}
+
+
+def held_in(run: Run) -> set[Leaf]:
+    """The parameters that something trains, may train, or freezes in a run: nobody is told of these."""
+    recording = run.recording
+    stepped = {leaf for update in recording.updates if update.steps for leaf in update.leaves}
+    plain = {leaf for kept in recording.unregistered for leaf in kept.leaves}
+    return stepped | plain | recording.reached | elsewhere(run)
+
+
+def elsewhere(run: Run) -> set[Leaf]:
+    """The parameters that a run shows no more of: handed on, passed over by a loop, evaluated on purpose, or loaded."""
+    recording = run.recording
+    values = [*(value for each in recording.handed for value in each.values), *(value for rest in recording.passed_over.values() for value in rest)]
+    values += [mode.module for mode in recording.modes if mode.training is False and mode.module is not None]
+    return set(reached(values)) | recording.loaded
+
+
+def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
+    """The layers that a backward pass gives gradients, where the step that it is made for changes others."""
+    held = held_in(run)
+    for walk, step in steps_of(run):
+        below = {leaf for node in walk.below for leaf in node.leaves}
+        for leaf in sorted(below - held, key=lambda each: getattr(each.site, "lineno", 0)):
+            # the gradient of a parameter that is no layer's may be what the program is after
+            if leaf.module and leaf.requires_grad and not leaf.is_parameter and leaf.site is not None and not is_part_of(walk, leaf, step):
+                yield leaf, Untrained(leaf.site, walk, step, None, tuple(run.recording.optimizers))
+
+
+def is_part_of(walk: BackwardPass, leaf: Leaf, step: Update) -> bool:
+    """Whether an optimizer has other layers of the same module: that a part of it stays as it is, as in transfer learning, is meant then."""
+    frames = dict.fromkeys(frame for node in walk.below if leaf in node.leaves for frame, _ in node.trace)
+    modules = [value for frame in frames for value in frame.env.in_reach() if is_module(value)]
+    return any(leaf in (leaves := set(leaves_in(module))) and bool(leaves & step.leaves) for module in modules)
+
+
+def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
+    """The parameters of an optimizer of which the loss knows a value alone, as nothing was recorded where they are read."""
+    recording, others = run.recording, walked_in(run) | elsewhere(run)
+    for walk, step in steps_of(run):
+        lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how is How.UNRECORDED}
+        idle = [leaf for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others]
+        if any(recording.unrecorded[leaf] in lost for leaf in idle):
+            for leaf in idle:
+                if leaf.site is not None and leaf.requires_grad:
+                    yield leaf, Untrained(leaf.site, walk, step, recording.unrecorded[leaf])
+
+
+def steps_of(run: Run) -> Iterator[tuple[BackwardPass, Update]]:
+    """Each backward pass with the first step behind it that uses its gradients; where no step uses any, with the first that there is."""
+    steps = [update for update in run.recording.updates if update.steps and update.leaves]
+    walked = walked_in(run)
+    is_idle = not any(step.leaves & walked for step in steps)
+    for walk in run.recording.walks:
+        below = {leaf for node in walk.below for leaf in node.leaves}
+        step = next((each for each in steps if each.order > walk.order and (is_idle or each.leaves & below)), None)
+        if step is not None:
+            yield walk, step

@@ -1,0 +1,492 @@
+"""GF316: parameters that no optimizer has, or that the loss is computed from without recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability, Finding
+from graphfix.rewrite import apply_fixes
+from graphfix.run.engine import findings_of
+
+torch = pytest.importorskip("torch")
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(0)
+data = [(torch.randn(6, 4), torch.randn(6, 4)) for _ in range(3)]
+"""
+STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+TWO = "net, aux = nn.Linear(4, 4), nn.Linear(4, 4)\n"
+# a program; the name of what is not trained; the line that the repair makes, None where there is none
+NO_OPTIMIZER = {
+    "a second layer": (
+        """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "aux",
+        "SGD([*net.parameters(), *aux.parameters()], 0.1)",
+    ),
+    "a second layer on lines of their own": (
+        """
+net = nn.Linear(4, 4)
+aux = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+opt = torch.optim.Adam(net.parameters(), lr=0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x) + aux(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "aux",
+        "Adam([*net.parameters(), *aux.parameters()], lr=0.1)",
+    ),
+    "the optimizer was made before the network was replaced": (
+        """
+net = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "net",
+        None,
+    ),
+    "a loss with layers": (
+        """
+class Loss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Linear(4, 4)
+    def forward(self, a, b):
+        return F.mse_loss(self.scale(a), b)
+net = nn.Linear(4, 4)
+criterion = Loss()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = criterion(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "self.scale",
+        None,
+    ),
+    "in a training function": (
+        """
+def train():
+    net = nn.Linear(4, 4)
+    embed = nn.Linear(4, 4)
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x, y in data:
+        loss = F.mse_loss(net(embed(x)), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+train()
+""",
+        "embed",
+        "SGD([*net.parameters(), *embed.parameters()], 0.1)",
+    ),
+    "of two optimizers none": (
+        """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+third = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+other = torch.optim.SGD(third.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(third(aux(net(x))), y)
+    opt.zero_grad(); other.zero_grad()
+    loss.backward()
+    opt.step(); other.step()
+""",
+        "aux",
+        None,
+    ),
+}
+UNRECORDED = {
+    "a weight of its own": (
+        """
+net = nn.Linear(4, 4)
+scale = nn.Parameter(torch.ones(4))
+opt = torch.optim.SGD([*net.parameters(), scale], 0.1)
+for x, y in data:
+    with torch.no_grad():
+        x = x * scale
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "scale",
+    ),
+    "an encoder in forward()": (
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(4, 4)
+        self.head = nn.Linear(4, 4)
+    def forward(self, x):
+        with torch.no_grad():
+            h = torch.relu(self.enc(x))
+        return self.head(h)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "self.enc",
+    ),
+    "a decorated method": (
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Linear(4, 4)
+        self.head = nn.Linear(4, 4)
+    @torch.no_grad()
+    def encode(self, x):
+        return self.enc(x)
+    def forward(self, x):
+        return self.head(self.encode(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "self.enc",
+    ),
+    "two networks": (
+        """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    with torch.no_grad():
+        h = aux(x)
+    loss = F.mse_loss(net(h), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "aux",
+    ),
+    "behind set_grad_enabled": (
+        """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    with torch.set_grad_enabled(False):
+        h = aux(x)
+    loss = F.mse_loss(net(x) + h, y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        "aux",
+    ),
+}
+LEFT_ALONE = {
+    "all are given": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "a group each": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD([{'params': net.parameters()}, {'params': aux.parameters(), 'lr': 1.0}], 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "given later": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+opt.add_param_group({'params': aux.parameters()})
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "frozen": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+aux.requires_grad_(False)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "frozen one by one": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+for p in aux.parameters():
+    p.requires_grad = False
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "in evaluation mode": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+aux.eval()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "loaded": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+aux.load_state_dict(nn.Linear(4, 4).state_dict())
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "stepped by hand": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for p in aux.parameters():
+        p.data -= 0.1 * p.grad
+""",
+    "two sides of a game": """
+d, g = nn.Linear(4, 1), nn.Linear(4, 4)
+opt_d, opt_g = torch.optim.SGD(d.parameters(), 0.1), torch.optim.SGD(g.parameters(), 0.1)
+for x, _ in data:
+    opt_d.zero_grad()
+    (d(g(x).detach()).mean() - d(x).mean()).backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    d(g(x)).mean().neg().backward()
+    opt_g.step()
+""",
+    "an average of the weights": """
+import copy
+net = nn.Linear(4, 4)
+mean = copy.deepcopy(net)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    with torch.no_grad():
+        goal = mean(x)
+    loss = F.mse_loss(net(x), goal)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for a, b in zip(mean.parameters(), net.parameters()):
+            a.lerp_(b, 0.1)
+""",
+    "a target": """
+net, target = nn.Linear(4, 4), nn.Linear(4, 4)
+target.load_state_dict(net.state_dict())
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    with torch.no_grad():
+        goal = target(y)
+    loss = F.mse_loss(net(x), goal)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "an adapter": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+net.requires_grad_(False)
+opt = torch.optim.SGD(aux.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x) + aux(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "an input is trained through a network": """
+net = nn.Linear(4, 4)
+image = torch.zeros(6, 4, requires_grad=True)
+opt = torch.optim.SGD([image], 0.1)
+net.eval()
+for x, y in data:
+    loss = F.mse_loss(net(image), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "read with a graph, too": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    with torch.no_grad():
+        h = aux(x)
+    loss = F.mse_loss(net(h), y) + aux(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "a frozen encoder whose parameters were given, too": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+aux.eval()
+opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
+for x, y in data:
+    with torch.no_grad():
+        h = aux(x)
+    loss = F.mse_loss(net(h), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "given to code out of sight": """
+from elsewhere import prepare
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+aux = prepare(aux)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "an optimizer out of sight": """
+from elsewhere import Ranger
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+other = Ranger(aux.parameters())
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    other.step()
+""",
+    "trained in another phase": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+opt = torch.optim.SGD(aux.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "only the last layer is given": """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+opt = torch.optim.SGD(net[1].parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "only a head is given": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.head = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+opt = torch.optim.SGD(net.head.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "no step at all": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+for x, y in data:
+    F.mse_loss(aux(net(x)), y).backward()
+print(net.weight.grad.norm())
+""",
+    "layers in a list": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [nn.Linear(4, 4) for _ in range(2)]
+        self.head = nn.Linear(4, 4)
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return self.head(x)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+}
+
+
+def told(program: str) -> list[Finding]:
+    return [each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF316" and not each.yields_to]
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    if "elsewhere" not in program:
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    assert told(program) == []
+
+
+@pytest.mark.parametrize(("program", "name", "line"), NO_OPTIMIZER.values(), ids=NO_OPTIMIZER)
+def test_what_no_optimizer_has(program: str, name: str, line: str | None) -> None:
+    exec(compile(HEAD + program, "train.py", "exec"), {})
+    (finding,) = told(program)
+    assert finding.message == f"no optimizer has `{name}`, which gets gradients"
+    if line is None:
+        assert finding.fix is None and finding.unfixed
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert line in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
+
+
+@pytest.mark.parametrize(("program", "name"), UNRECORDED.values(), ids=UNRECORDED)
+def test_what_nothing_is_recorded_of(program: str, name: str) -> None:
+    exec(compile(HEAD + program, "train.py", "exec"), {})
+    (finding,) = told(program)
+    assert finding.message == f"the loss does not train `{name}`, which an optimizer has"
+    assert finding.fix is None and f"read `{name}` where operations are recorded" in finding.by_hand
