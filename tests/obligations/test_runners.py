@@ -7,7 +7,7 @@ import pytest
 from tests.obligations.programs import safe_titles
 
 PROGRAM = """
-import cmd, code, doctest, unittest
+import cmd, code, doctest, os, pathlib, subprocess, sys, unittest
 import torch
 from torch import nn
 
@@ -43,16 +43,22 @@ def program(tests: str = "pass", base: str = "object", shell: str = "pass", answ
 
 
 TRIED = "try:\n            getattr(self, 'do_' + word)(line)\n        except RuntimeError:\n            print('?')"
+WORKER = "here = pathlib.Path(__file__)\nif len(sys.argv) > 1:\n    fit(3)\nelse:\n    {}"
 KEPT = {
     "a test": program(tests="fit(3)", end="unittest.main(exit=False)"),
     "examples in docstrings": program(end="doctest.testmod()"),
     "an interpreter": program(end="code.InteractiveInterpreter(globals()).runsource('fit(3)')"),
     "a shell": program(base="cmd.Cmd", shell="fit(int(line))", end="try:\n    Shell().onecmd('fit 3')\nexcept RuntimeError:\n    print('?')"),
     "a method by its name": program(shell="fit(3)", answer=TRIED, end="Shell().answer('fit', '3')"),
+    "a fork": program(end="if os.fork() == 0:\n    fit(3)\n    os._exit(0)\nprint(os.wait())"),
+    "a process that runs the file": program(end=WORKER.format("print(subprocess.call([sys.executable, str(here), 'worker']))")),
+    "a command line that is given on": program(end=WORKER.format("subprocess.Popen([sys.executable, *sys.argv[:1], 'worker']).wait()")),
+    "the file by its name": program(end=WORKER.format("print(os.system('python train.py --steps 3'))")),
     "a handler for groups": program(end="try:\n    fit(3)\nexcept* RuntimeError:\n    print('?')"),
 }  # fmt: skip
 RAISING = {
     "nothing around it": program(),
+    "a process of another program": program(end="print(subprocess.call(['git', 'rev-parse', 'HEAD']))\nos.system('nvidia-smi')\nfit(3)"),
     "a method of one's own": program(shell="fit(3)", end="Shell().do_fit('3')"),
     "a method by its name": program(shell="fit(3)", answer="getattr(self, 'do_' + word)(line)", end="Shell().answer('fit', '3')"),
 }  # fmt: skip

@@ -78,6 +78,7 @@ class Row:
     batches: bool = False  # what it gives are parts of what it is given, in each iteration
     transparent: bool = False  # as a decorator it leaves what a function returns, and when it runs, as it is
     swallows: bool = False  # an error in the block of this context, or in the code of the program that this function, or class, runs
+    starts: bool = False  # another process, whose error is an exit code to this one
     computes: bool = False  # the object that it gives may compute with tensors, with parameters of its own
     hides: bool = False  # it hands out what it is given under a name by which tensors hand out no graph
     maps: bool = False  # it runs a function on tensors of more dimensions than that sees
