@@ -51,7 +51,7 @@ class Observes(enum.Enum):
     VARIABLES = "variables"  # those of other functions
     SOURCE = "source"  # the text of code
     LIFE = "life"  # who holds it, or when it is freed
-    WARNINGS = "warnings"  # what torch warns of, where it is told to record that (`record=True`)
+    WARNINGS = "warnings"  # what torch warns of, where it is told to lead that to the program, or to make errors of it
 
     __hash__ = object.__hash__
 

@@ -19,6 +19,7 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.texts import texts_of
+from graphfix.obligations.warned import warned
 from graphfix.source.subtree import subtree
 
 FORMATS = ("format", "format_map", "vformat")
@@ -40,8 +41,6 @@ class Objects:
             row = row_of(dotted)
             if row is not None and row.observes is Observes.LIFE:
                 yield Open(call, "observes when a tensor is freed")
-            elif row is not None and row.observes is Observes.WARNINGS and records(call):
-                yield Open(call, "records warnings, which torch gives of a number that is taken out of a graph")
             elif row is not None and row.observes is Observes.IDENTITY or any(map(tells_apart, arguments(call))):
                 yield Open(call, "compares it by identity")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
@@ -63,6 +62,7 @@ class Objects:
                     yield Open(use.site, "may compare containers that hold it, first by identity")
         reach = self.flow.graph.reach([expression])
         yield from self.saved_flags(reach)
+        yield from warned(self.flow, reach)
         for place, _ in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
                 refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
@@ -150,12 +150,6 @@ class Objects:
             return False
         texts = texts_of(self.flow, function.value)
         return texts is None or any(READS_ATTRIBUTE.search(text) for text in texts)
-
-
-def records(call: ast.Call) -> bool:
-    """Whether a call may be told to record what it sees: `catch_warnings(record=True)`."""
-    told = [keyword.value for keyword in call.keywords if keyword.arg in ("record", None)]
-    return any(not (isinstance(each, ast.Constant) and not each.value) for each in told)
 
 
 def reads_bytes(call: ast.Call) -> bool:

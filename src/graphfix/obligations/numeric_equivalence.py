@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -278,7 +278,11 @@ def catches_prints(flow: Flow, site: ast.AST) -> bool:
         return True
     logs = [call for call, dotted in flow.code.calls.items() if dotted.startswith("logging.")]
     channels = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]
-    channels += [given for call in logs for given in arguments(call)]
+    return comes_back(flow, [*channels, *(given for call in logs for given in arguments(call))], logs)
+
+
+def comes_back(flow: Flow, channels: Iterable[ast.expr], logs: Iterable[ast.Call]) -> bool:
+    """Whether the program reads what is written to one of these channels, or by one of these logs."""
     made = [source for channel in channels for source in flow.graph.sources(channel) if isinstance(source, ast.Call)]
     if any(row.reads for call in made for row in rows_called(flow, call)):
         return True

@@ -24,6 +24,7 @@ from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.obligations.shown import Shown
 from graphfix.obligations.use_analysis import Readers
+from graphfix.obligations.warned import warned
 from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
@@ -88,6 +89,7 @@ class Unrecorded(Inquiry):
         yield from Shown(self.evidence).graphs(reach)
         yield from self.told_inside(inside)
         yield from Objects(self.flow).saved_flags(reach)
+        yield from warned(self.flow, reach)
         yield from Objects(self.flow).freed_with_graphs()
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
