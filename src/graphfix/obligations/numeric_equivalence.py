@@ -14,11 +14,12 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
-from graphfix.analysis.flow.places import ITSELF, Place, Use
+from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
+from graphfix.obligations.digits import Digits
 from graphfix.obligations.divisors import Divisors
 from graphfix.obligations.loaded_numbers import loads_doubles
 from graphfix.obligations.texts import texts_of
@@ -50,6 +51,10 @@ class Numbers:
     @cached_property
     def divisors(self) -> Divisors:
         return Divisors(self.flow)
+
+    @cached_property
+    def digits(self) -> Digits:
+        return Digits(self.flow)
 
     @cached_property
     def totals(self) -> Totals:
@@ -138,7 +143,7 @@ class Numbers:
             return False  # it takes no tensor
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
-        if self.cuts_text(use, place, computed) or computed and makes_text(use) and is_taken_apart(self.flow, use.site):
+        if self.cuts_text(use, place, computed) or computed and makes_text(use) and self.digits.matter(use.site):
             return False
         if use.how == "argument" and use.name == "print":
             return not catches_prints(self.flow, use.site)
@@ -255,21 +260,6 @@ def spells_out(use: Use) -> bool:
 def makes_text(use: Use) -> bool:
     """Whether digits of a number become a text: by a template, or by `format`."""
     return use.how == "text" or use.how == "argument" and use.name.rpartition(".")[2] in ("format", "format_map")
-
-
-def is_taken_apart(flow: Flow, text: ast.AST) -> bool:
-    """Whether a part of a text is taken, or looked for, under whatever name; or a whole number is read from it."""
-    above = flow.paths.parents.get(text)
-    while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
-        text, above = above, flow.paths.parents.get(above)
-    uses = (use for place, part in flow.graph.reach([text], made=False).places if part is ITSELF for use in flow.graph.uses.get(place, ()))
-    return any(takes_apart(use) for use in uses)
-
-
-def takes_apart(use: Use) -> bool:
-    if use.how == "attribute":
-        return use.name not in ("format", "encode", "join", "ljust", "rjust", "center", "upper", "lower")
-    return use.how in ("subscript", "comparison") or use.how == "argument" and use.name in ("int", "Decimal", "decimal.Decimal")
 
 
 def catches_prints(flow: Flow, site: ast.AST) -> bool:
