@@ -56,6 +56,45 @@ LOOKS = {
 }
 
 
+PROFILED = """
+from torch.profiler import profile
+from torch.autograd import profiler
+total = 0.0
+with {profiler}() as prof:
+    for step in range(4):
+        loss = net(torch.randn(5, 3)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        total += loss
+{after}
+"""
+COUNTED = {
+    "of each kind": ("profile", "print({row.key: row.count for row in prof.key_averages()})"),
+    "all": ("profiler.profile", "events = prof.key_averages()\nprint(sum(event.count for event in events))"),
+    "each event": ("profile", "print(len(prof.events()))"),
+    "in a function": ("profile", "def adds(prof):\n    return [e for e in prof.key_averages() if 'add' in e.key]\nprint(adds(prof)[0].count)"),
+}  # fmt: skip
+TABLES = {
+    "a table": ("profile", "print(prof.key_averages().table(sort_by='cpu_time_total'))"),
+    "a table under a name": ("profile", "averages = prof.key_averages(group_by_input_shape=True)\nprint(averages.table())"),
+    "a trace": ("profile", "prof.export_chrome_trace('trace.json')"),
+    "events of something else": ("profile", "class Log:\n    def total(self):\n        return 1\nprint(len([Log().total()]))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_who_counts_operations_sees_each_of_them(case: str) -> None:
+    profiler, after = COUNTED[case]
+    assert safe_titles(SETUP + PROFILED.format(profiler=profiler, after=after)) == []
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_a_table_of_operations_is_shown(case: str) -> None:
+    profiler, after = TABLES[case]
+    assert [code for code, _ in safe_titles(SETUP + PROFILED.format(profiler=profiler, after=after))] == ["GF101"]
+
+
 @pytest.mark.parametrize("case", LOOKS)
 def test_what_looks_at_the_computation(case: str) -> None:
     head, each = LOOKS[case]

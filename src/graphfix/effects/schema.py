@@ -50,6 +50,7 @@ class Observes(enum.Enum):
     ADDRESS = "address"  # where it lies, as a number
     VARIABLES = "variables"  # those of other functions
     SOURCE = "source"  # the text of code
+    OPERATIONS = "operations"  # which ones have run
     LIFE = "life"  # who holds it, or when it is freed
     WARNINGS = "warnings"  # what torch warns of, where it is told to lead that to the program, or to make errors of it
 

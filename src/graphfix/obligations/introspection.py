@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.effects.rows import is_known, row_of
 from graphfix.effects.schema import Observes
@@ -53,8 +54,9 @@ def seen(flow: Flow) -> Iterator[Open]:
     for call, dotted in flow.code.calls.items():
         module = dotted in ("vars", "getattr") and any(is_module(flow, each) for each in call.args[:1])
         row = row_of(dotted)
-        if row is not None and row.observes is Observes.VARIABLES or module:
-            yield Open(call, "can read the variables of other functions")
+        variables = row is not None and row.observes is Observes.VARIABLES or module
+        if variables or not dotted and counts_operations(flow, call):
+            yield Open(call, "can read the variables of other functions" if variables else "counts tensor operations")
             return
 
 
@@ -67,6 +69,26 @@ def reading_code(flow: Flow) -> Iterator[Open]:
         if own or row is not None and row.observes is Observes.SOURCE:
             yield Open(call, "reads the text of the program, which this fix changes")
             return
+
+
+def counts_operations(flow: Flow, call: ast.Call) -> bool:
+    """Whether a call reads what a profiler has noted of each operation, and the program does not only show it as a table."""
+    rows = library.rows_at(call) if isinstance(call.func, ast.Attribute) else ()
+    profilers = [row.of_class for row in rows if row.observes is Observes.OPERATIONS]
+    return bool(profilers) and not set(profilers).isdisjoint(flow.code.calls.values()) and not is_only_shown(flow, call)
+
+
+def is_only_shown(flow: Flow, made: ast.expr) -> bool:
+    """Whether an object goes nowhere but to its names, and to what shows it: `print(prof.key_averages().table())`."""
+    places = {place for place, _ in flow.graph.reach([made], made=False).places if isinstance(place, ast.expr)}
+    read = [place for place in places if not isinstance(getattr(place, "ctx", None), ast.Store) and getattr(place, "value", None) not in places]
+    return all(is_showing(flow, flow.paths.parents.get(place)) for place in read)
+
+
+def is_showing(flow: Flow, above: ast.AST | None) -> bool:
+    if isinstance(above, ast.Call):
+        return library.shows(flow.code.calls.get(above, ""))
+    return isinstance(above, (ast.Assign, ast.AnnAssign, ast.Expr)) or isinstance(above, ast.Attribute) and above.attr == "table"
 
 
 def by_its_module(flow: Flow) -> Iterator[Open]:
