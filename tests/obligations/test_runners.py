@@ -8,6 +8,7 @@ from tests.obligations.programs import safe_titles
 
 PROGRAM = """
 import cmd, code, doctest, os, pathlib, subprocess, sys, unittest
+import pytest
 import torch
 from torch import nn
 
@@ -46,6 +47,7 @@ TRIED = "try:\n            getattr(self, 'do_' + word)(line)\n        except Run
 WORKER = "here = pathlib.Path(__file__)\nif len(sys.argv) > 1:\n    fit(3)\nelse:\n    {}"
 KEPT = {
     "a test": program(tests="fit(3)", end="unittest.main(exit=False)"),
+    "tests that pytest runs": program(end="def test_fit():\n    fit(3)\npytest.main(['-q', 'test_fit.py'])"),
     "examples in docstrings": program(end="doctest.testmod()"),
     "an interpreter": program(end="code.InteractiveInterpreter(globals()).runsource('fit(3)')"),
     "a shell": program(base="cmd.Cmd", shell="fit(int(line))", end="try:\n    Shell().onecmd('fit 3')\nexcept RuntimeError:\n    print('?')"),

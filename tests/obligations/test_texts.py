@@ -89,6 +89,17 @@ READ_BACK = {
     "a log into a file that is read": (
         "log = logging.getLogger('fit')\nlog.addHandler(logging.FileHandler('fit.log'))", "log.info('loss %s', history[-1])\n    print(open('fit.log').read())"
     ),
+    "a process that runs the file": (
+        "import subprocess, sys\nif len(sys.argv) < 2:\n    print(len(subprocess.check_output([sys.executable, __file__, 'worker'])))", "print(history[-1])"
+    ),
+    "a process of its own under a name": (
+        "import os, sys\nme = os.path.abspath(__file__)\nif len(sys.argv) < 2:\n    print(os.popen(f'python {me} worker').read())", "print('loss', history[-1])"
+    ),
+    "a command that is put together": (
+        "import subprocess, sys\ncommand = [sys.executable]\ncommand += [sys.argv[0], 'worker']\nif len(sys.argv) < 2:\n"
+        "    print(subprocess.run(command, capture_output=True).stdout)", "print(f'{history[-1]!r}')"
+    ),
+    "a template into a text": ("import contextlib\nout = io.StringIO()", "with contextlib.redirect_stdout(out):\n        print('loss %s' % history[-1])"),
     "a file that is read": ("out = open('fit.txt', 'w')", "print(history[-1], file=out)\n    print(open('fit.txt').readlines())"),
 }  # fmt: skip
 

@@ -79,7 +79,15 @@ def runners(flow: Flow) -> Iterator[ast.AST]:
     """
     for call, dotted in flow.code.calls.items():
         row = row_of(dotted) if dotted else None
-        if row is not None and (row.swallows and row.calls or row.starts and is_given_program(flow, call)):
+        if row is not None and row.swallows and row.calls:
+            yield call
+    yield from starts_of_itself(flow)
+
+
+def starts_of_itself(flow: Flow) -> Iterator[ast.Call]:
+    """The calls that start a process which runs the program itself: whoever starts it may read its exit code, and what it prints."""
+    for call, dotted in flow.code.calls.items():
+        if dotted and (row := row_of(dotted)) is not None and row.starts and is_given_program(flow, call):
             yield call
 
 
@@ -95,7 +103,8 @@ def written_in(flow: Flow, given: Iterable[ast.expr]) -> Iterator[ast.AST]:
     seen: set[ast.AST] = set()
     pending = list(given)
     while pending:
-        below = flow.graph.below(pending.pop())
+        at = pending.pop()
+        below = (*flow.graph.below(at), *flow.graph.put_into(flow.graph.sources(at), None))
         for part in (part for place in below if isinstance(place, ast.expr) for part in subtree(place)):
             if part not in seen:
                 seen.add(part)
