@@ -47,6 +47,7 @@ from graphfix.obligations.moved import Moved
 from graphfix.obligations.other_mode import of_other_mode
 from graphfix.obligations.premises import premise_of
 from graphfix.obligations.repeated_items import Drawn
+from graphfix.obligations.returning import Returning
 from graphfix.obligations.shown import Shown
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
 from graphfix.obligations.unsupported_constructs import unfollowed
@@ -365,7 +366,8 @@ class Proof(Inquiry):
                     if asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
                         yield Open(arrival.site, "may read the graph")
                     continue
-                if arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call):
+                before = not arrival.crosses and (arrival.site is call or self.comes_before(arrival.site, call))
+                if not before or arrival.sink is Sink.ESCAPES and Returning(self.evidence).may_come_back(call, self.comes_before):
                     # a run that got there, and did not walk it again, is a witness, too
                     surely = seen_whole and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                     yield Open(arrival.site, f"{arrival.sink.value} again", surely)
