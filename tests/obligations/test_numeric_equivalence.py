@@ -7,7 +7,7 @@ import pytest
 from tests.obligations.programs import SETUP, safe_titles
 
 TOTAL = """
-import math
+import math, struct
 total, lines, flat = 0.0, [], 0
 for step in range(4):
     loss = net(torch.randn(5, 3)).pow(2).mean()
@@ -54,6 +54,8 @@ print(flat)
         ("+=", "lines.append(str(total))", []),
         ("+=", "lines.append(f'{total!r}')", []),
         ("+=", "print('%.3f' % total)", [("GF101", "store `loss.item()`")]),
+        ("+=", "print(struct.pack('d', total).hex())", [("GF101", "store `loss.detach()`")]),
+        ("+=", "lines.append(struct.pack('<f', total / 4))", [("GF101", "store `loss.detach()`")]),
         ("+=", "print('%d' % (100 * total / 4))", [("GF101", "store `loss.detach()`")]),
         ("+=", "print('%s: %3i' % (step, total / 4))", [("GF101", "store `loss.detach()`")]),
         ("+=", "print('%.9s' % total)", [("GF101", "store `loss.detach()`")]),
