@@ -382,3 +382,60 @@ generator_optimizer.step()
 
 def test_a_penalty_on_gradients_keeps_its_way() -> None:
     assert "GF303" not in told(in_a_loop(PENALTY))
+
+
+SENT = """
+trunk.zero_grad()
+critic_optimizer.zero_grad()
+feature = trunk(x)
+first = critic(feature).mean()
+second = critic(feature).pow(2).mean()
+first.backward(retain_graph=True)
+second.backward()
+"""
+TRAINED_ELSEWHERE = {
+    "gradients are collected": SENT + "sent = [p.grad.clone() for p in trunk.parameters()]\ncritic_optimizer.step()\n",
+    "another file sends them": "from server import push\n" + SENT + "push(trunk)\ncritic_optimizer.step()\n",
+    "a worker of an old and a new network": """
+def serve(shared, pipe, data):
+    local, old = nn.Linear(4, 1), nn.Linear(4, 1)
+    states = []
+    for x, y in data:
+        states.append(local(x))
+    while True:
+        local.load_state_dict(shared.state_dict())
+        local.zero_grad()
+        values = torch.cat(states, 0)
+        fresh = local(values.detach()) + old(values.detach())
+        ((fresh - values) ** 2).mean().backward(retain_graph=True)
+        pipe.send([p.grad for p in local.parameters()])
+""",
+    "a ratio of two networks": """
+sent, kept = [], []
+for i in range(3):
+    kept.append((x, model(x)))
+for k in range(10):
+    model.zero_grad()
+    x, target = kept[k % 3]
+    loss = ((model(x) / trunk(x) - target) ** 2).mean()
+    loss.backward(retain_graph=True)
+    sent.append([p.grad.clone() for p in model.parameters()])
+""",
+}
+SERVER = """
+import torch.distributed as dist
+
+def push(net):
+    for p in net.parameters():
+        dist.send(p.grad, 0)
+"""
+
+
+@pytest.mark.parametrize("program", TRAINED_ELSEWHERE.values(), ids=TRAINED_ELSEWHERE)
+def test_a_network_whose_gradients_somebody_else_takes_is_trained(tmp_path: Path, program: str) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    path = tmp_path / "worker.py"
+    head = PREAMBLE.replace("[*model.parameters(), *trunk.parameters(), *rnn.parameters(), logits]", "[logits]")
+    path.write_text(head + program)
+    outcome = examine(path, Job((tmp_path,), Wanted(("GF303",))))
+    assert not outcome.findings

@@ -101,7 +101,7 @@ class Run:
     def reads_gradients(self, clipping: bool = True) -> bool:
         """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
         env = self.recording.env
-        return env is None or reads_gradients(env.document, clipping)
+        return env is None or any(reads_gradients(each, clipping) for each in {env.document, *self.recording.gradients_in})
 
 
 def untouched_by(document: Document, runs: Iterable[Run], expressions: Iterable[ast.AST]) -> dict[EntryPoint, list[Run]]:

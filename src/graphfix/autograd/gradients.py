@@ -100,6 +100,11 @@ class Fates:
     def is_used(self, event: BackwardPass, leaf: Leaf) -> bool:
         return Fate.USED in self.known.get((event.site, leaf), set())
 
+    def is_for_others(self, event: BackwardPass, leaf: Leaf) -> bool:
+        """Whether a gradient of this call is cleared, and no step of the run is ever over the leaf: it is there for who is not in sight."""
+        cleared = leaf.module and not leaf.trained and self.is_dropped(event, leaf) and not self.is_idle(leaf)
+        return cleared and not any(update.steps for update in self.updates_of.get(leaf, ()))
+
     def leading(self, event: BackwardPass) -> set[Node]:
         """The nodes of the walk that carry a gradient to a leaf where it may be used."""
         if event in self.led:
@@ -124,6 +129,8 @@ def severable(fates: Fates, event: BackwardPass, bad: Iterable[Node]) -> list[tu
     """
     wanted = set(bad)
     kept = fates.leading(event)
+    if any(fates.is_for_others(event, leaf) for leaf in fates.leaves_below(event)):
+        return None
     if not kept or kept & wanted:
         return None
     edges = [

@@ -46,6 +46,8 @@ MANY = 1_000_000
 
 def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Value:
     """`value.name`."""
+    if name == "grad" and m.frames:
+        m.recording.gradients_in.add(m.frames[-1].env.document)
     found = find_method(value, name)
     if found is not None:
         if isinstance(found, BoundMethod) and isinstance(found.function, Function) and "property" in found.function.wrappers:

@@ -16,6 +16,7 @@ from graphfix.interpreter.values import Function, Instance, Keywords, Value
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import CallStack, Env, Frame
+    from graphfix.source.document import Document
 
 
 class StoreKind(enum.Enum):
@@ -270,9 +271,9 @@ class Recording:
     walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read. `copies`:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
-    or handed on; `unregistered`: what modules keep from optimizers. `optimizers`: where they are made, with what they are given.
-    `loaded`: parameters that were loaded; `unrecorded`: those that code which records nothing has read, and where; `partial`: what was made
-    of graphs and of a value that has lost its own. `passed_over`: the items of
+    or handed on; `gradients_in`: the files in which it read a gradient; `unregistered`: what modules keep from optimizers. `optimizers`:
+    where they are made, with what they are given. `loaded`: parameters that were loaded; `unrecorded`: those that code which records
+    nothing has read, and where; `partial`: what was made of graphs and of a value that has lost its own. `passed_over`: the items of
     long containers that a loop over them did not come to. `given`: what code that is not in sight got hold of; `kept`: what
     was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `passed`: the
     last branches of an `if` without `else` that were passed by, with the question that decided it; `tried`: the
@@ -314,6 +315,7 @@ class Recording:
     leaf_writes: list[LeafWrite] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
     reached: set[Leaf] = field(default_factory=set)
+    gradients_in: set[Document] = field(default_factory=set)
     unregistered: list[Unregistered] = field(default_factory=list)
     optimizers: list[tuple[ast.AST, tuple[Value, ...]]] = field(default_factory=list)
     loaded: set[Leaf] = field(default_factory=set)
