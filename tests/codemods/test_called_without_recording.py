@@ -40,6 +40,87 @@ def test_callers_that_give_keywords_and_tests_that_do_as_they_like(tmp_path: Pat
     assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
 
 
+SHOWN = """
+from torch import nn
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 3)
+
+    def draw(self, codes):
+        points = []
+        for code in codes:
+            points.append(self.net(code).squeeze().tolist())
+        return points
+"""
+FAR = {  # files between the function and the call without recording
+    "methods, behind DataParallel": {
+        "model.py": """
+from torch import nn
+from decoder import Decoder
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.decoder = Decoder()
+
+    def draw(self, x):
+        return self.decoder.draw(x)
+""",
+        "building.py": """
+from torch import nn
+from model import Model
+
+class Built:
+    def build(self):
+        self.network = nn.DataParallel(Model())
+""",
+        "trainer.py": """
+from building import Built
+
+class Trainer(Built):
+    def show(self, data):
+        return self.network.module.draw(data)
+
+    def test(self, data):
+        self.network.eval()
+        self.shown = [self.show(data) for _ in range(3)]
+""",
+        "main.py": """
+import torch
+import trainer
+runner = trainer.Trainer()
+runner.build()
+{around}
+    runner.test([torch.ones(2, 4)])
+""",
+    },
+    "functions": {
+        "picture.py": "from decoder import Decoder\n\ndef picture(data):\n    return Decoder().draw(data)\n",
+        "page.py": "import picture\n\ndef page(data):\n    return [picture.picture(data)]\n",
+        "report.py": "from page import page\n\ndef report(data):\n    return [page(data)]\n",
+        "main.py": "import torch\nfrom report import report\n{around}\n    report([torch.ones(2, 4)])\n",
+    },
+    "a mixin that a class of another file calls": {
+        "drawing.py": "from decoder import Decoder\n\nclass Drawing:\n    def picture(self, data):\n        return Decoder().draw(data)\n",
+        "scene.py": "from drawing import Drawing\n\nclass Scene(Drawing):\n    def all(self, data):\n        return self.picture(data)\n",
+        "gallery.py": "from scene import Scene\n\ndef gallery(data):\n    return Scene().all(data)\n",
+        "main.py": "import torch\nfrom gallery import gallery\n{around}\n    gallery([torch.ones(2, 4)])\n",
+    },
+}
+
+
+@pytest.mark.parametrize(("around", "codes"), [("with torch.no_grad():", set()), ("if True:", {"GF103"})], ids=["off", "on"])
+@pytest.mark.parametrize("files", FAR.values(), ids=FAR)
+def test_a_caller_far_away_that_does_not_record(tmp_path: Path, files: dict[str, str], around: str, codes: set[str]) -> None:
+    path = tmp_path / "decoder.py"
+    path.write_text(SHOWN)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text.format(around=around))
+    assert {finding.code for finding in findings_of(path, SHOWN, (tmp_path,))} == codes
+
+
 BASE = """
 import torch
 

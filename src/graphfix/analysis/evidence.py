@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -145,7 +145,15 @@ class Evidence:
     @asked_once
     def importers_naming(self, name: str) -> list[Document]:
         """Those of these programs that spell a name."""
-        documents = (self.importer.document_at(path, path.stem) for path in self.importers if spells(path, (name,)))
+        return self._naming(name, self.importers)
+
+    @asked_once
+    def users_naming(self, name: str, document: Document) -> list[Document]:
+        """The closest programs that import a file, changed or not, and spell a name."""
+        return self._naming(name, self.importers if document in self.changing else self._importing(document))
+
+    def _naming(self, name: str, paths: Iterable[Path]) -> list[Document]:
+        documents = (self.importer.document_at(path, path.stem) for path in paths if spells(path, (name,)))
         return [document for document in documents if document is not None and name in document.words]
 
     @asked_once

@@ -17,9 +17,11 @@ from graphfix.ir.blocks import Code
 from graphfix.models.words import UNRECORDED_BY_TRAINER
 from graphfix.source.spelling import FUNCTIONS, Definition
 
+MOST_CALLS = 6  # from the call without recording to the function
+
 
 @asked_once
-def called_unrecorded(evidence: Evidence, function: Definition, depth: int = 3) -> bool:
+def called_unrecorded(evidence: Evidence, function: Definition, depth: int = MOST_CALLS) -> bool:
     """Whether calls of it are in sight, and each is made where nothing is recorded, or in a function of which that is true.
 
     What tests do counts where nobody else calls it: they build what is gone when they end.
@@ -35,7 +37,8 @@ def called_unrecorded(evidence: Evidence, function: Definition, depth: int = 3) 
 def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, ir.Call]]:
     """The calls that may run a function: in the files of the program, in those that import it, and in those that its class derives from."""
     graph = evidence.call_graph
-    files = [graph.program.take_in(document) for document in (*evidence.program.files, *evidence.importers_naming(function.name))]
+    users = evidence.users_naming(function.name, graph.program.documents[graph.program.home(function).tree])
+    files = [graph.program.take_in(document) for document in (*evidence.program.files, *users)]
     cls = graph.program.home(function).class_around(function)
     if cls is not None:
         files += [graph.program.home(base) for base in line_of(graph.values, cls).classes]
