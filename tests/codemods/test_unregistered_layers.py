@@ -44,6 +44,25 @@ LEFT_ALONE = {
         f"{PLAIN}\n        for i, layer in enumerate(self.layers):\n            self.add_module(str(i), layer)",
         OPTIMIZER,
     ),
+    "registered by setattr": (
+        f"{PLAIN}\n        for i, layer in enumerate(self.layers):\n            setattr(self, f'layer{{i}}', layer)",
+        OPTIMIZER,
+    ),
+    "registered by setattr where each is made": (
+        "self.layers = []\n        for i in range(2):\n            self.layers.append(nn.Linear(4, 4))\n"
+        "            setattr(self, 'layer_{}'.format(i), self.layers[-1])",
+        OPTIMIZER,
+    ),
+    "made of layers that setattr has registered": (
+        "parts = []\n        for i in range(2):\n            parts.append(nn.Linear(4, 4))\n            setattr(self, 'part' + str(i), parts[-1])\n"
+        "        self.layers = []\n        for i in range(2):\n            self.layers.append(nn.Sequential(*parts[:i + 1]))",
+        OPTIMIZER,
+    ),
+    "registered by __setattr__": (
+        "self.layers = []\n        for i in range(2):\n            self.layers.append(nn.Linear(4, 4))\n"
+        "            self.__setattr__('layer%d' % i, self.layers[-1])",
+        OPTIMIZER,
+    ),
     "given, not made": ("self.layers = given", OPTIMIZER),
     "given, in a list": ("self.layers = [given[0]]", OPTIMIZER),
     "frozen": (f"{PLAIN}\n        for layer in self.layers:\n            layer.requires_grad_(False)", OPTIMIZER),

@@ -295,7 +295,7 @@ def module_method(
     if name == "requires_grad_":
         train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())), site)
         return receiver
-    if name in ("register_buffer", "register_parameter", "add_module", "register_module") and len(arguments) == 2:
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module", "__setattr__") and len(arguments) == 2:
         register(m, receiver, name, arguments[0], arguments[1])
         return NONE
     if name in ("append", "extend") and isinstance(receiver, TorchModule) and receiver.children is not None and arguments:

@@ -25,7 +25,9 @@ from graphfix.interpreter.values import (
     Value,
     identities,
 )
+from graphfix.models.modules import register
 from graphfix.models.registry import models
+from graphfix.models.submodules import is_module
 from graphfix.models.tensor_attributes import PARAMETER
 
 
@@ -107,6 +109,8 @@ def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
             set_flag(m, arguments[0], arguments[2], site)
         if attributes is not None:
             attributes[arguments[1].value] = arguments[2]
+    elif len(arguments) == 3 and isinstance(arguments[0], Instance) and arguments[0].is_module() and is_module(arguments[2]):
+        register(m, arguments[0], "add_module", arguments[1], arguments[2])
     return NONE
 
 
