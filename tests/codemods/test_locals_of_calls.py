@@ -83,3 +83,60 @@ def test_what_ends_with_a_call_does_not_grow(program: str) -> None:
 @pytest.mark.parametrize("program", OUTLIVING.values(), ids=OUTLIVING)
 def test_what_is_kept_over_calls_grows(program: str) -> None:
     assert told(program + TRAINED) & {"GF101", "GF102"}
+
+
+DIFFERENTIATED = {
+    "a divergence": """
+def of(y, x):
+    total = 0.0
+    for i in range(y.shape[-1]):
+        total += torch.autograd.grad(y[..., i], x, torch.ones_like(y[..., i]), create_graph=True)[0][..., i : i + 1]
+    return total
+""",
+    "a trace by unit vectors": """
+def of(y, x):
+    total = torch.zeros(8)
+    for unit in torch.eye(4):
+        g, = torch.autograd.grad(y, x, unit.expand_as(y), create_graph=True)
+        total += (g * unit).sum(1)
+    return total
+""",
+    "second derivatives of a gradient": """
+def of(y, x):
+    first = torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+    total = 0
+    for i in range(4):
+        total = total + torch.autograd.grad(first[:, i].sum(), x, create_graph=True)[0][:, i].relu()
+    return total
+""",
+}
+SHOWN_ONLY = """
+for step in range(5):
+    coords = x.clone().requires_grad_(True)
+    values = model(coords)
+    if step % 2 == 0:
+        print(of(values, coords).detach().norm().item())
+    loss = values.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+PENALISED = """
+for step in range(5):
+    coords = x.clone().requires_grad_(True)
+    slope = torch.autograd.grad(model(coords).pow(2).sum(), coords, create_graph=True)[0]
+    loss = (slope.norm(dim=1) - 1).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss
+"""
+
+
+@pytest.mark.parametrize("program", DIFFERENTIATED.values(), ids=DIFFERENTIATED)
+def test_gradients_of_a_graph_from_before_a_loop_do_not_grow(program: str) -> None:
+    assert "GF101" not in told(program + SHOWN_ONLY)
+
+
+def test_a_total_of_losses_over_gradients_grows() -> None:
+    assert "GF101" in told(PENALISED)

@@ -63,10 +63,11 @@ def end_of(entry: LoopEntry) -> float:
     return entry.frame.ended if isinstance(entry.frame, Frame) else math.inf
 
 
-def makes_graph(node: Node, entry: LoopEntry, passed: Container[Node] = ()) -> bool:
+def makes_graph(node: Node, entry: LoopEntry, gradients: Container[Node], passed: Container[Node] = ()) -> bool:
     """Whether a loop makes the graph of `node`: in a call, which ends, more than parts or other forms of what had its graph before the loop.
 
-    `passed`: where what the loop carries itself begins.
+    `gradients`: what `autograd.grad` has recorded; those of a graph from before the loop are a form of it. `passed`: where what the loop
+    carries itself begins.
     """
     if end_of(entry) == math.inf:
         return True
@@ -76,7 +77,7 @@ def makes_graph(node: Node, entry: LoopEntry, passed: Container[Node] = ()) -> b
         current = pending.pop()
         if current in passed or not is_made_in(current, entry):
             continue
-        if current.leaves or not current.parents:
+        if current.leaves and current not in gradients or not current.parents:
             return True
         pending.extend(parent for parent in current.parents if parent not in seen)
         seen.update(current.parents)

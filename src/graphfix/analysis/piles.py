@@ -9,7 +9,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.growing_places import GrowingPlace, ends_with_pass, expressions_to_cut, is_sure, makes_graph
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause, is_live, reads
-from graphfix.autograd.graph import history
+from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import LoopEntry, is_before_loop, split_loop
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
@@ -59,12 +59,12 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace]) ->
         by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:
-            older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
+            older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later, run.gradients_asked_for)]
             for store in older:
                 note(evidence.facts, run, piles.setdefault(store.target, GrowingPlace()), store, later)
 
 
-def kept(earlier: Store, later: Store) -> bool:
+def kept(earlier: Store, later: Store, gradients: set[Node]) -> bool:
     """Whether the container still holds what an earlier iteration put there, once the later store has taken its place."""
     split = split_loop(earlier.context, later.context)
     if split is None:
@@ -73,7 +73,7 @@ def kept(earlier: Store, later: Store) -> bool:
     # a loop that hands on what was there before it keeps no more graphs than there are
     entry = earlier.context[split][0]
     fresh = (node for node in earlier.nodes if node in stay and not is_before_loop(node.context, earlier.context, split))
-    return any(makes_graph(node, entry) for node in fresh)
+    return any(makes_graph(node, entry, gradients) for node in fresh)
 
 
 def note(facts: Facts, run: Run, pile: GrowingPlace, store: Store, later: Store) -> None:

@@ -96,7 +96,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
     ends: dict[Store, float] = {}
     holding = holders(stores)
     for store in stores:
-        entry = chain_loop(store, holding)
+        entry = chain_loop(store, holding, run.gradients_asked_for)
         if entry is not None:
             by_loop.setdefault(entry.loop if entry.loop is not None else store.trace[0][1], []).append(store)
             ends[store] = end_of(entry)
@@ -116,7 +116,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
             total.note(run, [store], all(evidence.facts.is_spent(node, ends[store]) for node in store.nodes))
 
 
-def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> LoopEntry | None:
+def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]], gradients: set[Node]) -> LoopEntry | None:
     """The loop whose earlier iteration's content of the place is an operand of this store's value, beside a graph that the loop makes.
 
     `holding`: for each node, all stores that put it into the place.
@@ -130,17 +130,17 @@ def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> LoopEnt
         if index is None:
             continue
         made = {node: parts for node, parts in summed.items() if not is_before_loop(node.context, store.context, index)}
-        if adds(made, set(earlier.nodes)) and brings_anew(made, store, store.context[index][0], holding):
+        if adds(made, set(earlier.nodes)) and brings_anew(made, store, store.context[index][0], holding, gradients):
             return store.context[index][0]
     return None
 
 
 def brings_anew(
-    made: Mapping[Node, set[Node]], store: Store, entry: LoopEntry, holding: Mapping[Node, Sequence[Store]]
+    made: Mapping[Node, set[Node]], store: Store, entry: LoopEntry, holding: Mapping[Node, Sequence[Store]], gradients: set[Node]
 ) -> bool:  # fmt: skip
     """Whether an operand brings a graph that the loop has made: more than arithmetic with the total and what was there before the loop."""
     parts = {part for parts in made.values() for part in parts if part.leaves or not is_of(store, part)}
-    return any(node.leaves for node in made) or any(makes_graph(part, entry, holding) for part in parts)
+    return any(node.leaves for node in made if node not in gradients) or any(makes_graph(part, entry, gradients, holding) for part in parts)
 
 
 def is_of(store: Store, made: Node) -> bool:
