@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
 
 from .toys import told
 
@@ -119,6 +120,8 @@ def test_a_caller_far_away_that_does_not_record(tmp_path: Path, files: dict[str,
     for name, text in files.items():
         (tmp_path / name).write_text(text.format(around=around))
     assert {finding.code for finding in findings_of(path, SHOWN, (tmp_path,))} == codes
+    for name in files:
+        assert examine(tmp_path / name, Job((tmp_path,))).reason == ""
 
 
 BASE = """

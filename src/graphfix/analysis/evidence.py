@@ -246,7 +246,7 @@ class Evidence:
 
         path = Path(document.path)
         roots = self.tape.roots
-        if document is self.program.main or is_packaged(path) or not self.knows_importers or is_used_unread(path, roots):
+        if is_packaged(path) or not self.knows_importers or is_used_unread(path, roots):
             return list(public(document.tree)) if is_offered(path, roots) else []
         return [each for each in public(document.tree) if self.importers_naming(getattr(each, "name", ""))]
 

@@ -37,8 +37,9 @@ def called_unrecorded(evidence: Evidence, function: Definition, depth: int = MOS
 def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, ir.Call]]:
     """The calls that may run a function: in the files of the program, in those that import it, and in those that its class derives from."""
     graph = evidence.call_graph
+    files = [graph.program.take_in(document) for document in evidence.program.files]
     users = evidence.users_naming(function.name, graph.program.documents[graph.program.home(function).tree])
-    files = [graph.program.take_in(document) for document in (*evidence.program.files, *users)]
+    files += map(graph.program.take_in, users)
     cls = graph.program.home(function).class_around(function)
     if cls is not None:
         files += [graph.program.home(base) for base in line_of(graph.values, cls).classes]

@@ -66,7 +66,7 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
 def stays_inside(proof: Proof, fix: Fix) -> bool:
     """Whether callers that are not in sight get nothing of what the fix stops to record."""
     wraps = [each for each in fix.operations if isinstance(each, (Wrap, Decorate))]
-    return bool(wraps) and all(isinstance(each, Decorate) and Stays(proof.evidence).stays(each) for each in wraps)
+    return bool(wraps) and all(map(Stays(proof.evidence).stays, wraps))
 
 
 def proof_for(evidence: Evidence, finding: Finding) -> Proof:

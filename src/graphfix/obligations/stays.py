@@ -1,4 +1,4 @@
-"""Whether nothing of what a function records leaves it: then it does not matter who calls it."""
+"""Whether nothing of what a part of a function records leaves that function: then it does not matter who calls it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Old, Place, Result
-from graphfix.model import Decorate
+from graphfix.model import Decorate, Wrap
 from graphfix.obligations.inquiry import Inquiry
 from graphfix.obligations.unrecorded import COMPUTES, LOOPS
 from graphfix.source.subtree import subtree
@@ -18,23 +18,29 @@ from graphfix.source.subtree import subtree
 class Stays(Inquiry):
     """Asks the flow of one file."""
 
-    def stays(self, operation: Decorate) -> bool:
-        """Whether callers that are not in sight get no graph from the function that is decorated, and nothing of theirs runs in it."""
-        function = next(
-            (part for part in self.evidence.program.lying_at(operation.span) if isinstance(part, FUNCTIONS[:2])), None
-        )
+    def stays(self, operation: Wrap | Decorate) -> bool:
+        """Whether callers that are not in sight get no graph from what stops to record, and nothing of theirs runs in it."""
+        parts = self.repaired(operation)
+        function = self.evidence.program.enclosing(parts[0], FUNCTIONS[:2]) if isinstance(operation, Wrap) and parts else next(iter(parts), None)
         if function is None:
             return False
-        entered = self.flow.reached_anyhow(function)
-        if self.runs_items(function) or any(map(self.puts_away, entered)):
+        entered = dict.fromkeys(code for part in parts for code in self.flow.reached_anyhow(part))
+        if any(map(self.runs_items, parts)) or any(map(self.puts_away, {*entered, *parts})):
             return False
         if any(self.may_be_another(code) for code in entered if code is not function):
             return False
-        inner = {part for code in entered for part in subtree(code)}
-        made = [part for part in subtree(function) if isinstance(part, COMPUTES)]
+        inner = {part for code in (function, *entered) for part in subtree(code)}
+        made = [part for each in parts for part in subtree(each) if isinstance(part, COMPUTES)]
         starts = [part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)]
         returned = {code for code in entered if code is not function}
         return all(self.is_inside(place, inner, returned) for place, _ in self.graph.reach(starts).places)
+
+    def repaired(self, operation: Wrap | Decorate) -> list[ast.stmt]:
+        """The statements that are wrapped, or the function that is decorated."""
+        kinds = FUNCTIONS[:2] if isinstance(operation, Decorate) else (ast.stmt,)
+        spans = [operation.span] if isinstance(operation, Decorate) else operation.spans
+        lying = (next((part for part in self.evidence.program.lying_at(span) if isinstance(part, kinds)), None) for span in spans)
+        return [part for part in lying if isinstance(part, ast.stmt)]
 
     def is_inside(self, place: Place, inner: Collection[ast.AST], returned: Collection[ast.AST]) -> bool:
         """Whether a place is a part of the function, or of what it enters."""
