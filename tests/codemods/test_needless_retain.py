@@ -113,8 +113,13 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(
     ("others", "codes"),
-    (({}, ["GF305"]), ({"__init__.py": ""}, []), ({"train.py": "import balancer\n"}, [])),
-    ids=("alone", "package", "imported"),
+    (
+        ({}, ["GF305"]),
+        ({"__init__.py": ""}, []),
+        ({"train.py": "import balancer\nbalancer.Balancer().backward(losses, features)\n"}, []),
+        ({"train.py": "import balancer\nbalancer.F.relu(features)\n"}, ["GF305"]),
+    ),
+    ids=("alone", "package", "used by another file", "imported for something else"),
 )
 def test_losses_that_code_elsewhere_may_give(tmp_path: Path, others: dict[str, str], codes: list[str]) -> None:
     """Theirs may share a graph, other than those that the module tries itself with."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import graphfix.run.engine
-from graphfix.model import Applicability, Decorate, Finding, Fix, Label, Span
+from graphfix.model import Applicability, Decorate, Finding, Fix, Label, Span, Wrap
 from graphfix.run import cache, store
 from graphfix.run.again import forget_files
 from graphfix.run.baseline import Baseline
@@ -20,7 +20,7 @@ from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
 from graphfix.run.selection import Wanted
-from graphfix.run.texts import repaired_once
+from graphfix.run.together import covers, repaired_once, together
 from graphfix.server.examination import Found, examined
 
 ASKED: dict[str, dict[str, Any]] = {
@@ -273,3 +273,24 @@ def test_a_fault_elsewhere_with_the_repair_of_one_here_is_told_once() -> None:
     assert repaired_once([elsewhere, here, other], {elsewhere, other}) == (here, other)
     assert repaired_once([elsewhere, here], ()) == (elsewhere, here)
     assert repaired_once([elsewhere], {elsewhere}) == (elsewhere,)
+
+
+def test_the_repair_of_a_function_ends_what_another_program_shows_inside_of_it() -> None:
+    """It decorates the function in which the other one wraps statements; of two that are safe alike the first one is told."""
+    decorated = Fix(Applicability.UNSAFE, "run `f` under no_grad", (Decorate(Span(10, 90), "torch.no_grad()"),))
+    wrapped = replace(decorated, operations=(Wrap((Span(60, 70),), "with torch.no_grad():"),))
+    whole = Finding("GF103", "graph-in-evaluation", "whole", "a.py", Span(40, 50), (Label("a.py", Span(40, 50), "records"),), decorated)
+    inner = replace(whole, message="inner", span=Span(60, 70), fix=wrapped)
+    other = replace(inner, message="other", span=Span(50, 60), fix=decorated)
+    safe = replace(inner, message="safe", fix=replace(wrapped, applicability=Applicability.SAFE))
+    outside = replace(inner, message="outside", span=Span(91, 95), fix=replace(wrapped, operations=(Wrap((Span(91, 95),), "with torch.no_grad():"),)))
+    left = [
+        [finding.message for finding in together("a.py", analysis(first), analysis(second)).findings]
+        for first, second in ((whole, inner), (inner, whole), (whole, other), (whole, safe), (whole, outside))
+    ]
+    assert left == [["whole"], ["whole"], ["whole"], ["whole", "safe"], ["whole", "outside"]]
+    assert not covers(wrapped.operations[0], decorated.operations[0])
+
+
+def analysis(*findings: Finding) -> Analysis:
+    return Analysis(findings)

@@ -31,6 +31,11 @@ YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
 UNKNOWN_CALLERS = f"{OUTSIDE}may call it, and call backward() on what it computes"
 
 
+def within(region: Region, node: Node, statement: ast.stmt) -> ast.stmt:
+    """The statement of the region that runs a forward pass, where `statement` only calls that."""
+    return next((own for _, own in node.trace if own in region.statements), statement)
+
+
 class Regions:
     """Finds the regions of one program."""
 
@@ -70,6 +75,8 @@ class Regions:
             start = next(iter(called), part)  # what only calls it needs nothing
             if not any(start in other.parts for other in self.found):
                 region.parts = self.extent(start, region)
+                if start is not part:
+                    region.forwards = [(node, within(region, node, statement)) for node, statement in region.forwards]
                 region.forwards.extend(f for p in region.parts if p is not start and p in placed for f in placed[p].forwards)
                 if isinstance(start, LOOPS) and missed_in((start,), self.tape) is None:
                     region.recording = fewest_in(start, self.recording, self.makers)

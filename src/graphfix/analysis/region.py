@@ -105,7 +105,8 @@ def told_once(found: list[Region]) -> list[Region]:
             elif not alone and other.sure >= region.sure:
                 found.remove(region)
                 break
-    return found
+    told = [region for region in found if region.function is not None]
+    return [r for r in found if not any(r is not o and r.sure <= o.sure and r.happens_in(o) for o in told)]
 
 
 def fewest_in(loop: ast.stmt, recording: Container[ast.AST], makers: Container[ast.AST]) -> tuple[ast.stmt, ...]:

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Applicability, Edit, Finding, Fix, Span
+from graphfix.model import Edit, Finding, Fix
 from graphfix.project.share import TooDear, share_beside
 from graphfix.run import engine
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import every
+from graphfix.run.together import repaired_once, together
 from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
@@ -341,55 +342,6 @@ def told_by(entry: Path, known: Analysis) -> Told:
         together.update({changed} if len(changed) > 1 else ())
     files = tuple(sorted(Path(path) for path in found - {str(entry)}))
     return Told(files, tuple(sorted(tuple(map(Path, sorted(each))) for each in together)), known.steps)
-
-
-def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
-    """What the programs that come to the file at `path` show of it: each fault once, with the best fix that one of them offers.
-
-    `own`: of the program that begins there.
-    """
-    known: dict[tuple[str, Span], list[Finding]] = {}
-    every_one = (own, *shown)
-    for each in every_one:
-        told: dict[tuple[str, Span], list[Finding]] = {}
-        for finding in (*each.findings, *each.unasked):
-            if finding.path == path:
-                told.setdefault((finding.code, finding.span), []).append(finding)
-        known.update({place: found for place, found in told.items() if max(map(_rank, found)) > _best(known.get(place))})
-    refuted = {(code, span) for each in every_one for code, file, span in each.refuted if file == path}
-    left = (finding for place, found in known.items() if place not in refuted for finding in found)
-    ordered = sorted(left, key=lambda each: (each.span.start, each.code, each.span.end))
-    unasked = {id(finding) for each in every_one for finding in each.unasked}
-    health = own.health
-    for each in shown:
-        health = each.health if health is None or each.health is None else health.beside(each.health)
-    return replace(
-        own,
-        findings=tuple(each for each in ordered if id(each) not in unasked),
-        unasked=tuple(each for each in ordered if id(each) in unasked),
-        health=health,
-        refuted=(),
-    )
-
-
-def repaired_once(findings: Sequence[Finding], moved: Collection[Finding]) -> tuple[Finding, ...]:
-    """The findings but for those that are told at their repair (`moved`), where another finding of the rule has the very same repair."""
-    at_fault = {(each.code, each.fix.operations) for each in findings if each.fix is not None and each not in moved}
-    return tuple(
-        each for each in findings if not (each in moved and each.fix is not None and (each.code, each.fix.operations) in at_fault)
-    )
-
-
-def _rank(finding: Finding) -> tuple[bool, ...]:
-    """How good a finding is among those at its place."""
-    fix = finding.fix
-    safe = fix is not None and fix.applicability is Applicability.SAFE
-    return not finding.optional, not finding.yields_to, fix is not None, safe, not engine.by_failure(finding)
-
-
-def _best(found: list[Finding] | None) -> tuple[bool, ...]:
-    """How good the best of some findings is."""
-    return max(map(_rank, found)) if found else ()
 
 
 def told_as(finding: Finding, real: str, name: str) -> Finding:
