@@ -256,7 +256,16 @@ def test_generators_that_go_on_inside(walk: str, codes: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("look", "codes"),
-    [("", ["GF101"]), ("import __main__", []), ("import sys; here = sys.modules[__name__]", []), ("print.__globals__", [])],
+    [
+        ("", ["GF101"]),
+        ("import __main__", []),
+        ("import sys; here = sys.modules[__name__]", []),
+        ("print.__globals__", []),
+        ("import sys; hosted = 'google.colab' in sys.modules", ["GF101"]),
+        ("import sys\nif 'apex' not in sys.modules:\n    print('slow')", ["GF101"]),
+        ("import sys; loaded = [name for name in ('json', 'csv') if name in sys.modules]", ["GF101"]),
+        ("import sys; found = sys.modules in (None, print)", []),
+    ],
 )
 def test_a_program_that_sees_its_own_variables(look: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + look + TOTAL.format(count="len(x)", more="")) if code == "GF101"] == codes

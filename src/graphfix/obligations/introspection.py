@@ -13,6 +13,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.effects.rows import is_known, row_of
 from graphfix.effects.schema import Observes
 from graphfix.obligations.inquiry import Open
+from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
 # https://docs.python.org/3/reference/datamodel.html#frame-objects, https://docs.python.org/3/library/gc.html
@@ -98,9 +99,16 @@ def by_its_module(flow: Flow) -> Iterator[Open]:
             names = [alias.name for alias in part.names] if isinstance(part, ast.Import) else []
             names += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
             modules = isinstance(part, ast.Attribute) and part.attr == "modules" and ast.unparse(part.value) == "sys"
-            if "__main__" in names or modules:
+            if "__main__" in names or modules and gives_module(part, document):
                 yield Open(part, "can read the variables of other functions")
                 return
+
+
+def gives_module(modules: ast.Attribute, document: Document) -> bool:
+    """Whether `sys.modules` may give, or take, a module: it does not where it is only asked whether it has one."""
+    above = document.parents.get(modules)
+    is_asked = isinstance(above, ast.Compare) and all(isinstance(each, (ast.In, ast.NotIn)) for each in above.ops)
+    return not (is_asked and modules in above.comparators)
 
 
 def replaced(flow: Flow) -> Iterator[Open]:
