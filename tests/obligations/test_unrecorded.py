@@ -175,6 +175,21 @@ def test_what_torch_computes_otherwise_without_recording(body: str, codes: list[
     assert [code for code, _ in safe_titles(program)] == codes
 
 
+NAMESAKES = {
+    "a function of the program": ("def checkpoint(total):\n    print('saving', total)\n", "checkpoint(total)"),
+    "a method of the program": ("class Log:\n    def cond(self, total):\n        return total > 1\n", "print(Log().cond(total))"),
+    "of numpy": ("import numpy as np\n", "print(np.matmul(np.ones((2, 2)), np.ones((2, 2))).sum())"),
+    "imported under the name": ("from numpy.linalg import eigvals\nimport numpy\n", "print(eigvals(numpy.eye(2)))"),
+}
+
+
+@pytest.mark.parametrize(("made", "used"), NAMESAKES.values(), ids=NAMESAKES)
+def test_what_has_the_name_of_such_a_function_alone(made: str, used: str) -> None:
+    program = LOOP.replace("{net}", made + PLAIN.replace("{body}", "return self.a(x)"))
+    program = program.replace("    return total\n", f"    {used}\n    return total\n")
+    assert [code for code, _ in safe_titles(program)] == ["GF103"]
+
+
 @pytest.mark.parametrize(("function", "codes"), [("torch.linalg.svdvals", []), ("torch.linalg.det", ["GF103"])])
 def test_a_function_that_is_taken_out_of_a_table(function: str, codes: list[str]) -> None:
     body = "return self.a(x).mean() + TABLE['one'](torch.ones(3, 3)).sum()"

@@ -346,11 +346,16 @@ def computes_otherwise(flow: Flow, part: ast.AST) -> bool:
     """
     if isinstance(part, ast.BinOp):
         return isinstance(part.op, ast.MatMult) and not is_parameter(part.left) and not is_parameter(part.right)
-    dotted = flow.code.calls.get(part, "") if isinstance(part, ast.Call) else ""
-    name = dotted.rpartition(".")[2] if dotted else name_of(part.func) if isinstance(part, ast.Call) else ""
-    if dotted == "torch.linalg.norm" and isinstance(part, ast.Call) and is_spectral(part):
+    if not isinstance(part, ast.Call):
+        return False
+    dotted = flow.code.calls.get(part, "")
+    is_own = part in flow.calls.targets and part not in flow.calls.opaque  # what the project defines is looked at itself
+    if dotted.partition(".")[0] != "torch" if dotted else is_own:
+        return False
+    name = dotted.rpartition(".")[2] or name_of(part.func)
+    if dotted == "torch.linalg.norm" and is_spectral(part):
         return True
-    return name in BY_MODE or name == "norm" and any(ast.unparse(each) == "'nuc'" for each in arguments(part))  # type: ignore[arg-type]
+    return name in BY_MODE or name == "norm" and any(ast.unparse(each) == "'nuc'" for each in arguments(part))
 
 
 def only_rounds(part: ast.AST) -> bool:
