@@ -40,6 +40,7 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
     trains = [run for run in evidence.tape.runs if any(update.steps for update in run.recording.updates)]
     if not all(map(is_known, trains)):
         return
+    is_clear = all(map(is_whole, trains))
     walked = {key(leaf) for run in evidence.tape.runs for leaf in walked_in(run)}
     held = {key(leaf) for run in trains for leaf in held_in(run)}
     found: dict[Key, Untrained] = {}
@@ -47,7 +48,7 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
         for each in (*without_optimizer(run), *without_graph(run)):
             leaf, told = each
             is_other = key(leaf) in (held if told.read is None else walked)
-            if not is_other and evidence.program.holds(told.made):
+            if not is_other and (is_clear or told.read is None) and evidence.program.holds(told.made):
                 found.setdefault(key(leaf), told)
     yield from found.values()
 
@@ -58,11 +59,14 @@ def key(leaf: Leaf) -> Key:
 
 
 def is_known(run: Run) -> bool:
-    """Whether all that steps in a run is known with all its parameters, and no code out of sight may lie between them and a loss."""
-    updates = (update for update in run.recording.updates if update.steps)
-    return all(update.complete and not update.guessed for update in updates) and all(
-        node.certain for walk in run.recording.walks for node in walk.below
-    )
+    """Whether all that steps in a run is known with all its parameters, but for those of modules that are not in sight."""
+    return all(update.complete for update in run.recording.updates if update.steps)
+
+
+def is_whole(run: Run) -> bool:
+    """Whether no code out of sight may lie between the parameters of a run and its losses."""
+    guessed = any(update.guessed for update in run.recording.updates if update.steps)
+    return not guessed and all(node.certain for walk in run.recording.walks for node in walk.below)
 
 
 def walked_in(run: Run) -> set[Leaf]:
