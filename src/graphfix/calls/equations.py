@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from graphfix.calls.values import MAX_SOURCES, Equation, Field, Returned, Values
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Home, Variable
+from graphfix.source.builtin_names import builtin_of
 
 
 def solved(program: Program) -> Values:
@@ -75,8 +75,8 @@ def _of_nobody(values: Values, file: File, name: str) -> Iterator[Meaning]:
     starred = global_variable(values, file, name)
     if starred is not None:
         yield from values.of(starred)
-    elif hasattr(builtins, name):
-        yield Library(name)
+    elif (known := builtin_of(name)) is not None:
+        yield Library(known)
     else:
         foreign = [
             star.module for star in file.star_imports if values.program.module("." * star.level + star.module, file) is None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 
 from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
+from graphfix.source.builtin_names import builtin_of
 from graphfix.source.subtree import kept_with_node, subtree
 
 SWITCHES = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled"))
@@ -46,7 +46,7 @@ def names_only_python(definition: ast.AST) -> bool:
     names = [part for part in parts if isinstance(part, ast.Name)]
     own = {part.arg for part in parts if isinstance(part, ast.arg)} | {getattr(definition, "name", "")}
     own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
-    return all(name.id in own or hasattr(builtins, name.id) for name in names)
+    return all(name.id in own or builtin_of(name.id) is not None for name in names)
 
 
 @kept_with_node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterator
 
 from graphfix.autograd.iteration import Context, LoopEntry
@@ -36,8 +35,7 @@ from graphfix.interpreter.values import (
     identities,
     slot_of,
 )
-
-BUILTINS = frozenset(dir(builtins))
+from graphfix.source.builtin_names import builtin_of
 
 
 def evaluate(m: Interpreter, node: ast.expr) -> Value:
@@ -59,8 +57,9 @@ def name(m: Interpreter, node: ast.Name) -> Value:
         value = env.lookup(node.id)
     if value is not None:
         return value
-    if node.id in BUILTINS:
-        return External(f"builtins.{node.id}")
+    known = builtin_of(node.id)
+    if known is not None:
+        return External(f"builtins.{known}")
     library = m.frame.env.top().variables.get(STAR)
     if isinstance(library, External):
         return versions.of_library(f"{library.name}.{node.id}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -25,6 +24,7 @@ from graphfix.ir.instructions import Kind as Built
 from graphfix.ir.instructions import ReadName
 from graphfix.ir.origins import Origins, origins
 from graphfix.ir.variables import CODES, Home, Scope, Variable
+from graphfix.source.builtin_names import builtin_of
 from graphfix.source.document import Document
 from graphfix.source.subtree import kept_with_node, subtree
 
@@ -214,7 +214,7 @@ class Sight(Instructions):
         file = self.program.home(variable.owner)
         if file.is_imported(variable):
             return True
-        if variable.home is not Home.GLOBAL or file.binders(variable) or hasattr(builtins, variable.name):
+        if variable.home is not Home.GLOBAL or file.binders(variable) or builtin_of(variable.name) is not None:
             return False
         starred = global_variable(self.call_graph.values, file, variable.name)
         if starred is not None:
