@@ -5,7 +5,8 @@ Finds a `backward()` that is called on a tensor without a graph in every run, wh
 loss is computed from: `detach()` or `.data`, `argmax` or a comparison, a tensor made from a number, code under `no_grad`. Also one before
 which no graph began: `set_grad_enabled(False)` as a statement switches recording off for all that follows, or all parameters that the
 loss depends on were told to need no gradient. A loss that was told to require grad after that (`loss.requires_grad_(True)`,
-`Variable(loss, requires_grad=True)`) has no graph either: the error is gone, and nothing is trained.
+`Variable(loss, requires_grad=True)`) has no graph either: the error is gone, and nothing is trained. So it is with a term of the loss, such as a
+penalty on `weight.data`, that adds to its value alone.
 
 ## Why is this bad
 Nothing is trained, and the `backward()` raises
@@ -41,15 +42,19 @@ operation that has no gradient, such as `argmax`, and none for code under `no_gr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import LostGraph, lost_graphs
-from graphfix.analysis.subject import Subject
+from graphfix.analysis.lost_terms import LostTerm, lost_terms
+from graphfix.analysis.subject import Subject, about
 from graphfix.autograd.graph import history
 from graphfix.autograd.severed import How
 from graphfix.autograd.symptoms import NO_GRAPH, UNTRAINED
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, NoFix, in_time
+from graphfix.model import Finding, Fix, Ground, NoFix, Severity, in_time
+from graphfix.repair.fixes import fix
+from graphfix.repair.regained import MEANT, instead, origin
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -72,6 +77,25 @@ WHY_NOT = {
 def find(evidence: Evidence) -> Iterator[Finding]:
     for lost in lost_graphs(evidence):
         yield from evidence.told(report, lost)
+    for term in lost_terms(evidence):
+        yield from evidence.told(of_term, term)
+
+
+def of_term(evidence: Evidence, term: LostTerm) -> Finding:
+    """A part of a loss that adds to its value, and to no gradient."""
+    program, cut = evidence.program, term.severed
+    story = [evidence.label(cut.site, WHAT[cut.how]), evidence.label(term.sum, "what is made of it is added here, to what has a graph")]
+    if program.holds(term.walk.site):
+        story.append(evidence.label(term.walk.site, "this backward() passes that term by"))
+    whole = origin(cut)
+    repair: Fix | NoFix = NoFix(WHY_NOT[cut.how])
+    if whole is not None:
+        title = f"go on with the graph of `{short(program.source(whole), 30)}`"
+        repair = fix(title, instead(evidence, cut.site, program.source(whole)), ground=Ground.RAISES, doubt=MEANT)
+    message = f"`{short(program.source(cut.site), 30)}` leaves a term of the loss without a graph"
+    span = program.span(program.statement_of(cut.site))
+    finding = RULE.finding(evidence, message, span, in_time(*story), repair, severity=Severity.WARNING, shown=UNTRAINED, subject=about(cut.site))
+    return replace(finding, by_hand=f"keep to operations that have a gradient in `{short(program.source(cut.site), 30)}`, or leave the term out")
 
 
 def report(evidence: Evidence, lost: LostGraph) -> Finding:

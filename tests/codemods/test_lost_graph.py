@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.analysis.lost_graphs import lost_graphs
 from graphfix.interpreter.conventions import NO_CONVENTIONS
-from graphfix.model import Applicability, Finding
+from graphfix.model import Applicability, Finding, Severity
 from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import _evidence, findings_of
 
@@ -272,6 +272,47 @@ for _ in range(3):
 }
 
 
+STEP = "opt.zero_grad()\nloss.backward()\nopt.step()\n"
+# a term of the loss that adds to its value alone; what cuts it, and the line that the repair makes of it
+TERMS = {
+    "features that were detached": (
+        "h = net(x).detach()\nspread = (h - h.mean(0)).pow(2).mean()\nloss = F.mse_loss(net(x), y) + 0.1 * spread\n",
+        "net(x).detach()",
+        "h = net(x)\n",
+    ),
+    "a penalty on data": (
+        "size = net.weight.data.abs().sum()\nloss = F.mse_loss(net(x), y)\nloss = loss + 0.01 * size\n",
+        "net.weight.data",
+        "size = net.weight.abs().sum()\n",
+    ),
+    "added in place": (
+        "with torch.no_grad():\n    out = net(x + 0.1)\nsmooth = out.pow(2).mean()\nloss = F.mse_loss(net(x), y)\nloss += smooth\n",
+        "net(x + 0.1)",
+        None,
+    ),
+    "a number": (
+        "loss_a = F.mse_loss(net(x), y)\nloss_b = torch.tensor(net(x).abs().mean().item())\nloss = loss_a + loss_b\n",
+        "torch.tensor(net(x).abs().m...",
+        "loss_b = net(x).abs().mean()\n",
+    ),
+    "the first of three": (
+        "one = net(x).data.mean()\nloss = one + net(x).pow(2).mean() + F.mse_loss(net(x), y)\n",
+        "net(x).data",
+        "one = net(x).mean()\n",
+    ),
+}
+WHOLE = {
+    "cut in the sum itself": "loss = F.mse_loss(net(x), y)\nloss = loss + (1.0 - loss).detach()\n",
+    "a baseline that is subtracted": "base = net(x).mean().detach()\nloss = F.mse_loss(net(x), y) - base\n",
+    "a weight": "size = net(x).detach().abs().mean()\nloss = size * F.mse_loss(net(x), y)\n",
+    "a constant": "noise = torch.randn(4).abs().mean()\nloss = F.mse_loss(net(x), y) + noise\n",
+    "only for a while": (
+        "import sys\nh = net(x)\nif len(sys.argv) > 5:\n    h = h.detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n"
+    ),
+    "of what is not trained": "other = nn.Linear(4, 4)\nh = other(x).detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n",
+}
+
+
 def only(program: str) -> Finding:
     (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF310")
     return finding
@@ -329,6 +370,26 @@ def test_a_loss_that_was_told_to_require_grad_is_told(program: str, cut: str, li
 def test_a_leaf_of_its_own_is_no_lost_graph(program: str) -> None:
     exec(compile(HEAD + program, "train.py", "exec"), {})
     assert "GF310" not in {each.code for each in findings_of(Path("train.py"), HEAD + program)}
+
+
+@pytest.mark.parametrize(("program", "cut", "line"), TERMS.values(), ids=TERMS)
+def test_a_term_without_a_graph_is_told(program: str, cut: str, line: str | None) -> None:
+    exec(compile(HEAD + program + STEP, "train.py", "exec"), {})
+    finding = only(program + STEP)
+    assert finding.message == f"`{cut}` leaves a term of the loss without a graph" and finding.severity is Severity.WARNING
+    if line is None:
+        assert finding.fix is None and finding.by_hand.endswith("or leave the term out")
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program + STEP, [finding.fix]).text
+    assert line in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
+
+
+@pytest.mark.parametrize("program", WHOLE.values(), ids=WHOLE)
+def test_terms_that_are_meant_so_are_left_alone(program: str) -> None:
+    exec(compile(HEAD + program + STEP, "train.py", "exec"), {})
+    assert "GF310" not in {each.code for each in findings_of(Path("train.py"), HEAD + program + STEP)}
 
 
 def test_runs_that_were_cut_short_say_nothing() -> None:

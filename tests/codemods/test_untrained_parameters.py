@@ -339,7 +339,6 @@ for x, y in data:
 net = nn.Linear(4, 4)
 image = torch.zeros(6, 4, requires_grad=True)
 opt = torch.optim.SGD([image], 0.1)
-net.eval()
 for x, y in data:
     loss = F.mse_loss(net(image), y)
     opt.zero_grad()

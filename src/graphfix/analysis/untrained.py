@@ -60,7 +60,8 @@ def key(leaf: Leaf) -> Key:
 
 def is_known(run: Run) -> bool:
     """Whether all that steps in a run is known with all its parameters, but for those of modules that are not in sight."""
-    return all(update.complete for update in run.recording.updates if update.steps)
+    is_ended = any(hit.certain for walk in run.recording.walks for hit in walk.hits)  # by an error: that is told
+    return not is_ended and all(update.complete for update in run.recording.updates if update.steps)
 
 
 def is_whole(run: Run) -> bool:
@@ -78,22 +79,24 @@ def held_in(run: Run) -> set[Leaf]:
     """The parameters that something trains, may train, or freezes in a run: nobody is told of these."""
     recording = run.recording
     stepped = {leaf for update in recording.updates if update.steps for leaf in update.leaves}
-    plain = {leaf for kept in recording.unregistered for leaf in kept.leaves}
-    return stepped | plain | recording.reached | elsewhere(run)
+    return stepped | recording.reached | elsewhere(run)
 
 
 def elsewhere(run: Run) -> set[Leaf]:
-    """The parameters that a run shows no more of: handed on, passed over by a loop, evaluated on purpose, or loaded."""
+    """The parameters that a run shows no more of: handed on, hidden, passed over by a loop, evaluated on purpose, or loaded."""
     recording = run.recording
+    plain = {leaf for kept in recording.unregistered for leaf in kept.leaves}
     values = [*(value for each in recording.handed for value in each.values), *(value for rest in recording.passed_over.values() for value in rest)]
     values += [mode.module for mode in recording.modes if mode.training is False and mode.module is not None]
-    return set(reached(values)) | recording.loaded
+    return set(reached(values)) | recording.loaded | plain
 
 
 def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     """The layers that a backward pass gives gradients, where the step that it is made for changes others."""
     held = held_in(run)
     for walk, step in steps_of(run):
+        if not any(leaf.module for leaf in step.leaves):
+            continue  # an input is trained, and what it goes through stays as it is
         below = {leaf for node in walk.below for leaf in node.leaves}
         for leaf in sorted(below - held, key=lambda each: getattr(each.site, "lineno", 0)):
             # the gradient of a parameter that is no layer's may be what the program is after

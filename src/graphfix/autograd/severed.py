@@ -24,9 +24,10 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Severed:
-    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaf`, if it is frozen."""
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it is frozen."""
 
     site: ast.AST
     how: How
     nodes: tuple[Node, ...] = ()
     leaf: Leaf | None = None
+    leaves: tuple[Leaf, ...] = ()

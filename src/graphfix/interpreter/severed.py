@@ -25,7 +25,7 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     if any(map(has_graph, given)):
         if not m.grad_enabled and m.switched_off_at is not None:
             return Severed(m.switched_off_at, How.SWITCHED_OFF, nodes_of(given))
-        return Severed(site, how, nodes_of(given))
+        return Severed(site, how, nodes_of(given), leaves=tuple(value.leaf for value in given if isinstance(value, Tensor) and value.leaf is not None))
     read = [value.source for value in given if isinstance(value, NonTensor) and value.source is not None]
     if any(map(has_graph, read)):
         return Severed(site, How.COPIED, nodes_of(read))

@@ -1,0 +1,61 @@
+"""Terms of a loss that have lost their graph: the loss has one, its backward pass raises nothing, and nothing is trained by the term."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.severed import How, Severed
+from graphfix.source.subtree import subtree
+
+
+@dataclass(frozen=True, eq=False)
+class LostTerm:
+    """The sum in which a term without a graph is added, the backward pass from it, and where the term has lost its graph."""
+
+    sum: ast.AST
+    walk: BackwardPass
+    severed: Severed
+
+
+def lost_terms(evidence: Evidence) -> Iterator[LostTerm]:
+    """Those whose graph is lost in every run, each sum once: what is cut in the sum itself is cut on purpose."""
+    if evidence.tape.truncated:
+        return
+    found: dict[ast.AST, LostTerm] = {}
+    whole: set[ast.AST] = set()  # sums of which all terms have a graph in some run
+    for run in evidence.tape.runs:
+        partial = run.recording.partial
+        trained = {leaf for update in run.recording.updates if update.steps for leaf in update.leaves}
+        for walk in run.recording.walks:
+            for node in sums_of(walk):
+                cut = partial.get(node)
+                if cut is None:
+                    whole.add(node.site)
+                elif is_told(evidence, node, cut, trained):
+                    found.setdefault(node.site, LostTerm(node.site, walk, cut))
+    yield from (term for site, term in found.items() if site not in whole)
+
+
+def is_told(evidence: Evidence, node: Node, cut: Severed, trained: set[Leaf]) -> bool:
+    """Whether a term was computed from what is trained, and lost its graph by a statement of its own."""
+    program = evidence.program
+    if cut.how in (How.FROZEN, How.SWITCHED_OFF) or not program.holds(node.site) or not program.holds(cut.site):
+        return False
+    below = {*cut.leaves, *(leaf for each in history(list(cut.nodes)) for leaf in each.leaves)}
+    return bool(below & trained) and cut.site not in set(subtree(program.statement_of(node.site)))
+
+
+def sums_of(walk: BackwardPass) -> Iterator[Node]:
+    """The sums that a loss is made of, the last first."""
+    pending, seen = [root for root in walk.roots], set()
+    while pending:
+        node = pending.pop()
+        if node not in seen and isinstance(node.site, (ast.BinOp, ast.AugAssign)) and isinstance(node.site.op, ast.Add):
+            seen.add(node)
+            yield node
+            pending.extend(node.parents)
