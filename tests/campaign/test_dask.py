@@ -18,6 +18,8 @@ from graphfix.campaign.engines import dask
 from .conftest import Campaign, git
 
 pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.deep
 BRANCH = "graphfix/autograd"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from .conftest import Campaign, git, hosted
 
+pytestmark = pytest.mark.deep
+
 BRANCH = "graphfix/autograd"
 GITHUB = "https://github.com/acme/trainer.git"
 HOSTS = [GITHUB, "https://gitlab.com/acme/deep/trainer.git"]

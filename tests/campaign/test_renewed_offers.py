@@ -10,6 +10,8 @@ import pytest
 
 from .conftest import Campaign, git, hosted
 
+pytestmark = pytest.mark.deep
+
 BRANCH = "graphfix/autograd"
 GITHUB = "https://github.com/acme/trainer.git"
 OTHER = "https://github.com/acme/other.git"

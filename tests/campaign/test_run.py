@@ -20,6 +20,8 @@ from graphfix.run import store
 
 from .conftest import Campaign, Run, git
 
+pytestmark = pytest.mark.deep
+
 BRANCH = "graphfix/autograd"
 
 

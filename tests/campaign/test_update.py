@@ -18,6 +18,8 @@ from graphfix.campaign.state import NAME, Stage, State, Target
 
 from .conftest import Campaign, git
 
+pytestmark = pytest.mark.deep
+
 BRANCH = "graphfix/autograd"
 
 

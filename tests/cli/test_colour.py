@@ -12,6 +12,8 @@ import pytest
 
 from .terminals import on_terminal
 
+pytestmark = pytest.mark.deep
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 RED = b"\x1b[1;31m"
 TRACEBACK = b"""\

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 PYTHON = shlex.quote(sys.executable)
 

@@ -18,6 +18,8 @@ pytest.importorskip("numpy")
 
 from benchmarks import library_rows  # noqa: E402
 
+pytestmark = pytest.mark.deep
+
 ROWS = [row for file in ("python.toml", "numpy.toml", "torch.toml") for row in rows_in(file).values() if not row.not_called]
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from graphfix.effects.table import OpFacts, facts, table, words_with
 
+pytestmark = pytest.mark.deep
+
 torch = pytest.importorskip("torch")
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

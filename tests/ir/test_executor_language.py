@@ -9,6 +9,8 @@ import pytest
 
 from .executor.language import cases, doctests, source_of
 
+pytestmark = pytest.mark.deep
+
 FRAMES = "looks at frames and tracebacks of the interpreter"
 COUNTS = "counts references"
 STUBS = "looks into the code object of a function, or its closure"

@@ -34,11 +34,11 @@ def said(command: str, folder: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+def test_ci_runs_the_test_command_of_the_readme_and_then_the_rest() -> None:
     commands = re.findall(r"^python3 -m venv .*$", README, re.MULTILINE)
     script = (ROOT / ".ci/run").read_text("utf-8")
     assert len(commands) == 2
-    assert script.splitlines()[-1] == commands[1]
+    assert script.splitlines()[-2:] == [commands[1], ".venv/bin/python -m pytest -q -m deep"]
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 

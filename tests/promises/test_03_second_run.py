@@ -11,6 +11,8 @@ import pytest
 
 from .fixtures import FOLDER, PAIRS, SCRIPTS, label, repaired, selection
 
+pytestmark = pytest.mark.deep
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 

@@ -15,6 +15,8 @@ from graphfix.run.workers import MIN_FILES
 
 from .fixtures import FOLDER
 
+pytestmark = pytest.mark.deep
+
 SHUFFLES = int(os.environ.get("GRAPHFIX_SHUFFLES", "3"))  # 1,000 before a release
 WORKERS = (2, 8, 1)
 FORMS = {"report": ["check", "--output-format", "json"], "patch": ["diff", "--unsafe-fixes", "--quiet"]}

@@ -13,6 +13,8 @@ import pytest
 import graphfix.run.engine
 from benchmarks import real_code
 
+pytestmark = pytest.mark.deep
+
 FILES = int(os.environ.get("GRAPHFIX_FILES", "500"))  # 6,000 before a release: there are no more
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 CHUNKS = 10  # so that several processes share them

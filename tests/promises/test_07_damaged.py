@@ -15,6 +15,8 @@ from graphfix.run.outcome import Status
 
 from .fixtures import SCRIPTS, label, repaired
 
+pytestmark = pytest.mark.deep
+
 MUTANTS = int(os.environ.get("GRAPHFIX_MUTANTS", "500"))  # 50,000 before a release
 CHUNKS = 20  # so that several processes share them
 

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = 160
 
 pytestmark = [
+    pytest.mark.deep,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the programs are run"),
     pytest.mark.xdist_group("generated"),
 ]

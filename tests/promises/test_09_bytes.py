@@ -16,6 +16,8 @@ from graphfix.run.outcome import Status
 
 from .fixtures import PAIRS, label, repaired
 
+pytestmark = pytest.mark.deep
+
 COOKIES = ["", "# coding: utf-8\n", "# -*- coding: latin-1 -*-\n", "# coding: cp1252\n", "#!/usr/bin/python\n# vim: set fileencoding=utf-8 :\n"]  # fmt: skip
 NEWLINES = ["\n", "\r\n", "\r"]
 

@@ -15,6 +15,8 @@ import pytest
 from tests.run.test_joined import FILES as PROGRAM
 from tests.run.test_joined import REPAIRED
 
+pytestmark = pytest.mark.deep
+
 FILES = 50
 PROGRAMS = 12  # each with a fix that changes two of its files
 KILLS = int(os.environ.get("GRAPHFIX_KILLS", "8"))

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 import pexpect
 import pytest
 
+pytestmark = pytest.mark.deep
+
 FILES = 12
 KILLS = int(os.environ.get("GRAPHFIX_KILLS", "6"))
 BRANCHES = ("fix-gf101", "fix-gf901")

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 PATIENCE = 60.0
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
 CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")

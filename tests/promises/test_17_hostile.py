@@ -15,6 +15,8 @@ from types import SimpleNamespace
 import pexpect
 import pytest
 
+pytestmark = pytest.mark.deep
+
 SHADOWS = [
     "argparse", "ast", "bisect", "collections", "concurrent", "conftest", "contextlib", "dataclasses", "difflib",
     "enum", "functools", "gc", "importlib", "io", "json", "libcst", "logging", "multiprocessing", "os", "pathlib",

@@ -22,7 +22,7 @@ from graphfix.verify.launch import Job, launch, launch_all
 from graphfix.verify.record import Ending
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs a system that tells of processes in files")
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs a system that tells of processes in files")]
 
 FORKS = """\
 import os, time

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 FOUND, UNFINISHED = ": GF101 ", ": not analysed to the end: "
 # what stands between the imports and the loop, and what is told; nearly as large as a file may be, where it is not larger

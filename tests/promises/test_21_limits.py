@@ -11,6 +11,8 @@ import pytest
 
 from . import bombs
 
+pytestmark = pytest.mark.deep
+
 HEAD = """\
 import numpy as np
 import torch

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 FORMS = ["text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson"]
 SPEAKING = [

@@ -12,6 +12,8 @@ from graphfix.run.selection import Wanted
 
 from .fixtures import PAIRS, label, selection
 
+pytestmark = pytest.mark.deep
+
 RECURRENCE = """\
 import torch
 cell = torch.nn.Linear(4, 4)

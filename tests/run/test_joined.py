@@ -18,6 +18,8 @@ from graphfix.run.workers import examine_all
 
 from . import several_files as code
 
+pytestmark = pytest.mark.deep
+
 ENGINE = """
 from torch import nn
 

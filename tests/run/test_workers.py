@@ -22,6 +22,8 @@ from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.workers import LARGE, MIN_FILES, examine_all, examined_here
 
+pytestmark = pytest.mark.deep
+
 
 def many(folder: Path, loops: SimpleNamespace, number: int = 60) -> list[Path]:
     files = [folder / f"f{count:03}.py" for count in range(number)]

@@ -18,6 +18,8 @@ from graphfix.installation import command
 
 from .editor import PATIENCE, Editor, drive
 
+pytestmark = pytest.mark.deep
+
 BREAKS = """
 import os, sys, time
 import graphfix.run.engine as engine

@@ -14,6 +14,8 @@ from lsprotocol.types import ErrorCodes
 from .editor import PATIENCE
 from .test_first_words import hover, opened, read, written
 
+pytestmark = pytest.mark.deep
+
 X = "file:///nowhere/x.py"
 START = written("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1) + written("initialized")
 ASKED = {"jsonrpc": "2.0", "method": "textDocument/hover", "id": 7, "params": {}}

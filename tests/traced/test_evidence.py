@@ -12,6 +12,8 @@ import pytest
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.run.engine import SHOWN, by_run, joined
 
+pytestmark = pytest.mark.deep
+
 # it lies in a folder that only the running program knows of
 ENGINE = """
 class Engine:

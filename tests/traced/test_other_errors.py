@@ -13,6 +13,8 @@ import graphfix
 
 from .programs import HEAD, line_of, traced
 
+pytestmark = pytest.mark.deep
+
 NOT_SCALAR = """
 def criterion(out):
     return (out - 1).clamp(min=0)  # made

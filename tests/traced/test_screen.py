@@ -14,6 +14,8 @@ import graphfix
 
 from .programs import HEAD, line_of, traced
 
+pytestmark = pytest.mark.deep
+
 net = nn.Linear(4, 4)
 x = torch.ones(2, 4)
 

@@ -9,6 +9,8 @@ import pytest
 
 from .programs import ERRORS, HEAD, line_of, traced
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize(("program", "wanted"), ERRORS.values(), ids=ERRORS)
 def test_the_story_of_an_error(graphfix: Any, tmp_path: Path, program: str, wanted: dict[str, str]) -> None:

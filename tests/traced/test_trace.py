@@ -12,6 +12,8 @@ import pytest
 
 from .programs import ERRORS, HEAD, line_of, traced
 
+pytestmark = pytest.mark.deep
+
 
 def test_the_repair_stands_below_the_story_and_can_be_applied(graphfix: Any, tmp_path: Path) -> None:
     script = HEAD + ERRORS["state that a loop carries"][0]

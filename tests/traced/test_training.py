@@ -10,6 +10,8 @@ import pytest
 
 from .programs import line_of, traced
 
+pytestmark = pytest.mark.deep
+
 HEAD = """import torch
 import torch.nn.functional as F
 from torch import nn

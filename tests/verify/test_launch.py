@@ -12,6 +12,8 @@ import pytest
 from graphfix.verify.launch import PROBE, Job, NoTorch, devices, launch, launch_all
 from graphfix.verify.record import Ending
 
+pytestmark = pytest.mark.deep
+
 TRAIN = """\
 import argparse, sys
 from .net import build

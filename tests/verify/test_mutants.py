@@ -12,7 +12,7 @@ from graphfix.verify.cases import Case, Kind, bundled, cases_in
 from graphfix.verify.fixtures import Verdict, verify
 
 # one worker runs them all: the scripts behind them take over a minute
-pytestmark = pytest.mark.xdist_group("mutants")
+pytestmark = [pytest.mark.deep, pytest.mark.xdist_group("mutants")]
 
 PAIRS = {case.key: case for case in cases_in(bundled()) if case.kind is Kind.PAIR}
 # the repair is left out: one case of each rule whose fault shows in a run

@@ -15,6 +15,8 @@ from ..conftest import Run
 from .forms import FORMS
 from .programs import CARRIED, FITTED, FRAMEWORK, IN_PLACE, LEGACY, TWO_LOSSES, UNSEEN, error_of
 
+pytestmark = pytest.mark.deep
+
 ALONE = "Trying to backward through the graph a second time"
 
 
