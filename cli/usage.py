@@ -43,6 +43,8 @@ def _write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
     for one in command.get_params(ctx):
         record = one.get_help_record(ctx)
         if record is not None:
+            if one.param_type_name == "argument":  # versions of typer write its type behind it
+                record = (one.metavar or record[0], record[1])
             panel = getattr(one, "rich_help_panel", None) if one.param_type_name == "option" else "Arguments"
             rows.setdefault(panel or _OTHERS, []).append(record)
     for heading in ("Arguments", *PANELS, _OTHERS):

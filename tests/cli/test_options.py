@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.models import ArgumentInfo
@@ -14,6 +16,7 @@ from typer.models import ArgumentInfo
 from graphfix.cli.app import COMMANDS, Command
 from graphfix.cli.effective_options import settled
 from graphfix.cli.options import DECLARED, Options, picked
+from graphfix.cli.usage import _write_parameters
 from graphfix.settings.keys import BY_NAME
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -80,6 +83,15 @@ def test_the_usage_line_has_the_arguments_as_they_are_declared(command: Command,
     arguments = [one.metavar for one in typed if isinstance(one, ArgumentInfo)]
     usage, _, _ = graphfix(command.name, "--help").stdout.decode().partition("\n\n")
     assert usage.split() == f"Usage: graphfix {command.name} [OPTIONS] {' '.join(arguments)}".split()
+
+
+def test_an_argument_is_listed_as_it_is_typed() -> None:
+    """Also by versions of typer that write a type behind it."""
+    listed: list[tuple[str, str]] = []
+    typed = SimpleNamespace(param_type_name="argument", metavar="[PATHS]...", get_help_record=lambda ctx: ("[PATHS]... <list[str]>", "Files."))
+    formatter = SimpleNamespace(section=lambda heading: nullcontext(), write_dl=listed.extend)
+    _write_parameters(SimpleNamespace(get_params=lambda ctx: [typed]), None, formatter)
+    assert listed == [("[PATHS]...", "Files.")]
 
 
 @pytest.mark.parametrize("words", [(), ("check",), ("trace",)])
