@@ -112,6 +112,7 @@ class Net(nn.Module):
         return loss
 
 net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for batch in batches:
     loss = net(**batch)
     optimizer.zero_grad()

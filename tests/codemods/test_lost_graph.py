@@ -295,6 +295,16 @@ TERMS = {
         "torch.tensor(net(x).abs().m...",
         "loss_b = net(x).abs().mean()\n",
     ),
+    "a penalty on the data of each parameter": (
+        "size = 0\nfor p in net.parameters():\n    size = size + p.data.pow(2).sum()\nloss = F.mse_loss(net(x), y) + 0.01 * size\n",
+        "p.data",
+        "size = size + p.pow(2).sum()\n",
+    ),
+    "the sum over the data of all": (
+        "size = sum(p.data.abs().sum() for p in net.parameters())\nloss = F.mse_loss(net(x), y)\nloss += 0.001 * size\n",
+        "p.data",
+        "size = sum(p.abs().sum() for p in net.parameters())\n",
+    ),
     "the first of three": (
         "one = net(x).data.mean()\nloss = one + net(x).pow(2).mean() + F.mse_loss(net(x), y)\n",
         "net(x).data",
@@ -309,6 +319,7 @@ WHOLE = {
     "only for a while": (
         "import sys\nh = net(x)\nif len(sys.argv) > 5:\n    h = h.detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n"
     ),
+    "a penalty that has a graph": "size = sum(p.abs().sum() for p in net.parameters())\nloss = F.mse_loss(net(x), y) + 0.1 * size\n",
     "of what is not trained": "other = nn.Linear(4, 4)\nh = other(x).detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n",
 }
 

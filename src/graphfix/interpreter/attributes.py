@@ -64,7 +64,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     if isinstance(value, TorchModule):
         return mode_read(m, value, ("training", value.serial)) if name == "training" else m.library_attribute(value, name, site)
     if isinstance(value, Parameters) and name == "data":
-        return value.data
+        return value.content(site)
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, NonTensor((name, value.serial)))
     if isinstance(value, Class) and not value.applies(name):

@@ -17,7 +17,7 @@ from typing import Any
 from graphfix.autograd.backward import BackwardPass, WalkKind, walk
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.autograd.iteration import Context, LoopEntry
-from graphfix.autograd.severed import Severed
+from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
@@ -335,7 +335,11 @@ class Interpreter:
 
     def parameter(self, parameters: Parameters, site: ast.AST) -> Tensor:
         """One of a module's parameters, which stands for all of them."""
-        return Tensor(self.record(site, [], False, leaves=tuple(leaves_in(parameters))))
+        made = Tensor(self.record(site, [], False, leaves=tuple(leaves_in(parameters))))
+        if made.node is None and parameters.cut_at is not None:
+            leaves = tuple(leaf for owner in parameters.owners for leaf in leaves_in(owner))
+            made.severed = Severed(parameters.cut_at, How.CONSTANT, leaves=leaves)
+        return made
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
         """The tensor that an operation on `inputs` returns."""

@@ -101,7 +101,7 @@ def call_torch_method(
             for value in arguments:
                 note_copied(receiver, value)
         if name == "detach":
-            return receiver.data
+            return receiver.content(site)
         if name == "requires_grad_" and receiver.form is ParametersForm.DATA:
             return tensor_like_method(m, Tensor(), name, arguments, keywords, site)  # a leaf of its own
         if name in ("requires_grad_", "detach_") and receiver.form is not ParametersForm.DATA:

@@ -99,4 +99,5 @@ def content_of_parameters(values: Arguments) -> Parameters | None:
     others = [each for each in values if each not in contents]
     if not contents or any(isinstance(each, (Parameters, Tensor)) or each.node is not None for each in others):
         return None
-    return Parameters([owner for each in contents for owner in each.owners], ParametersForm.DATA, any(e.some for e in contents))
+    owners = [owner for each in contents for owner in each.owners]
+    return Parameters(owners, ParametersForm.DATA, any(each.some for each in contents), contents[0].cut_at)

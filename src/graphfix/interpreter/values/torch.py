@@ -52,15 +52,18 @@ class Parameters(Value):
     """What `module.parameters()` gives: the leaves of `owners`, looked up when they are needed.
 
     `form`: whether it is all of them, all with their names, or any one of these. `some`: it may stand for some of them only, as they
-    were told apart.
+    were told apart. `cut_at`: where the content was taken out.
     """
 
-    __slots__ = ("owners", "form", "some")
+    __slots__ = ("owners", "form", "some", "cut_at")
 
-    def __init__(self, owners: list[Value], form: ParametersForm = ParametersForm.ALL, some: bool = False) -> None:
+    def __init__(
+        self, owners: list[Value], form: ParametersForm = ParametersForm.ALL, some: bool = False, cut_at: ast.AST | None = None
+    ) -> None:  # fmt: skip
         self.owners = owners
         self.form = form
         self.some = some
+        self.cut_at = cut_at
 
     @property
     def item(self) -> Parameters:
@@ -68,10 +71,9 @@ class Parameters(Value):
         forms = {ParametersForm.ALL: ParametersForm.ONE, ParametersForm.NAMED: ParametersForm.PAIR}
         return Parameters(self.owners, forms.get(self.form, self.form), self.some)
 
-    @property
-    def data(self) -> Parameters:
-        """The content of any one of them: what `.data` gives."""
-        return Parameters(self.owners, ParametersForm.DATA, self.some)
+    def content(self, site: ast.AST) -> Parameters:
+        """The content of any one of them: what `.data` gives at `site`."""
+        return Parameters(self.owners, ParametersForm.DATA, self.some, site)
 
     def parts(self) -> Iterable[Value]:
         return () if self.form is ParametersForm.DATA else self.owners
