@@ -43,6 +43,26 @@ for x, y in loader:
     loss.backward()
     optimizer.step()
 """,
+    "it keeps its gradient, so that an optimizer takes it": """
+scale = torch.rand(3, requires_grad=True) * 0.1
+scale.retain_grad()
+optimizer = torch.optim.Adam([{"params": [scale], "lr": 0.1}])
+(scale - 1).pow(2).sum().backward()
+optimizer.step()
+""",
+    "the steps of the optimizer are recorded": """
+def start(recorded):
+    raw = torch.zeros(4, requires_grad=True).sigmoid()
+    return raw, torch.optim.RMSprop([raw], lr=0.1, differentiable=recorded)
+
+raw, optimizer = start(True)
+(raw.grad,) = torch.autograd.grad(raw.pow(2).sum(), raw)
+optimizer.step()
+""",
+    "a flag that is not known says whether the steps are recorded": """
+fast = torch.ones(4, requires_grad=True).clone()
+optimizer = torch.optim.SGD([fast], lr=0.1, differentiable=bool(sys.argv[1:]))
+""",
     "it requires grad when it is ready": """
 class Mixture(nn.Module):
     def __init__(self):
@@ -109,6 +129,18 @@ for x, y in loader:
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF205"}
+
+
+STEPS = """
+scale = torch.ones(4, requires_grad=True) * 0.1
+optimizer = torch.optim.Adam([scale], lr=0.1, differentiable=False)
+(scale - 1).pow(2).sum().backward()
+optimizer.step()
+"""
+
+
+def test_an_optimizer_that_records_no_steps_refuses_what_is_no_leaf() -> None:
+    assert told(STEPS) == {"GF205"}
 
 
 TRAINED = """

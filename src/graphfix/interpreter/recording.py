@@ -268,7 +268,7 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the program
     detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index. `written`: tensors that
     were written in place, and whether that may have given them a graph or another shape. `empty`: where a tensor without a graph is
-    walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read. `copies`:
+    walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read; `retained`: who keep theirs. `copies`:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
     or handed on; `gradients_in`: the files in which it read a gradient; `unregistered`: what modules keep from optimizers. `optimizers`:
@@ -310,6 +310,7 @@ class Recording:
     empty: list[ast.AST] = field(default_factory=list)
     bare: list[Bare] = field(default_factory=list)
     unhooked: list[ast.AST] = field(default_factory=list)
+    retained: set[Node] = field(default_factory=set)
     copies: list[Copied] = field(default_factory=list)
     unreduced: list[Unreduced] = field(default_factory=list)
     leaf_writes: list[LeafWrite] = field(default_factory=list)

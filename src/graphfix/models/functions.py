@@ -12,6 +12,7 @@ from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
+    Constant,
     Keywords,
     Mapping,
     Optimizer,
@@ -52,7 +53,7 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
             return Unknown(("scheduler", site, m.now()))
-        return make_optimizer(m, last, arguments[:1] or [keywords.get("params", NONE)], site)
+        return make_optimizer(m, last, arguments[:1] or [keywords.get("params", NONE)], keywords, site)
     if name.startswith("torch.nn.") and last[:1].isupper():
         return make_layer(m, name, arguments, keywords, site)
     if name.startswith(("torch.nn.init.", "torch.nn.utils.clip")):
@@ -94,10 +95,14 @@ def given_to_optimizer(values: Iterable[Value], depth: int = 4) -> Iterator[Valu
             yield value
 
 
-def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:
-    """An optimizer; torch refuses a tensor that is no leaf."""
-    for value in given_to_optimizer(parameters):
-        if isinstance(value, Tensor) and value.node is not None:
+def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, keywords: Keywords, site: ast.AST) -> Optimizer:
+    """An optimizer; torch refuses a tensor that is no leaf, but where that keeps its gradient, or steps are recorded.
+
+    `add_param_group` of https://github.com/pytorch/pytorch/blob/main/torch/optim/optimizer.py.
+    """
+    is_recorded = keywords.get("differentiable", Constant(False)).truth is not False
+    for value in given_to_optimizer(parameters) if not is_recorded else ():
+        if isinstance(value, Tensor) and value.node is not None and value.node not in m.recording.retained:
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
     note_optimizer(m, parameters, site)
     m.recording.optimizers.append((site, tuple(parameters)))

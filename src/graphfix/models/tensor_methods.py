@@ -173,6 +173,8 @@ def without_computing(m: Interpreter, receiver: Tensor | Unknown, name: str, arg
         return view(made, receiver, "detach")
     if name in ("register_hook", "retain_grad"):
         m.recording.asks.append(m.trace())
+        if name == "retain_grad" and isinstance(receiver, Tensor) and receiver.node is not None:
+            m.recording.retained.add(receiver.node)
         if isinstance(receiver, Tensor) and receiver.node is None and (receiver.leaf is None or not receiver.leaf.requires_grad):
             m.recording.unhooked.append(site)  # torch refuses it: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
         return NONE
