@@ -41,6 +41,14 @@ SEEN = {
         "import numpy as np",
         "points = []\nfor each in history:\n    try:\n        points.append(np.asarray(each * 2))\n    except RuntimeError:\n        pass",
     ),
+    "a place for a sum that autograd refuses": (
+        "sums = torch.zeros(()); failed = 0",
+        "for each in history:\n    try:\n        torch.add(sums, each, out=sums)\n    except RuntimeError:\n        failed += 1\nprint(failed)",
+    ),
+    "an array of another library": (
+        "from scipy import stats",
+        "try:\n    print(stats.zscore(history[-1]))\nexcept RuntimeError:\n    print('refused')",
+    ),
     "an equal pair": ("loss = torch.stack([loss, loss])", "print((1, history[-1]) == (1, loss))"),
     "an equal record": (
         "loss = torch.stack([loss, loss]); record = {'of': loss}",

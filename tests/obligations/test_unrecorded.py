@@ -70,6 +70,22 @@ class Coarse(torch.autograd.Function):
 """
     + PLAIN.replace("{body}", "return Coarse.apply(self.a(x))"),
     "a forward pass that asks whether it is recorded": PLAIN.replace("{body}", "h = self.a(x); return h * (1 + h.requires_grad)"),
+    "a place for a result that autograd refuses": PLAIN.replace(
+        "{body}",
+        """try:
+            return torch.mm(x, self.a.weight.t(), out=torch.empty(len(x), 1))
+        except RuntimeError:
+            return self.a(x) * 2""",
+    ),
+    "an array that autograd refuses": "import numpy as np"
+    + PLAIN.replace(
+        "{body}",
+        """h = self.a(x)
+        try:
+            return h * float(np.abs(h).max())
+        except RuntimeError:
+            return h""",
+    ),
     "a write to a parameter that autograd refuses": PLAIN.replace(
         "{body}",
         """table = self.a.weight
@@ -122,6 +138,47 @@ except RuntimeError:
 def test_what_an_evaluation_leaves_behind(case: str) -> None:
     net, after = LATER[case]
     assert [each for each in safe_titles(LOOP.replace("{net}", net) + after) if each[0] == "GF103"] == []
+
+
+CONVERTED = """
+import numpy as np
+import torch
+from scipy import stats
+from torch import nn
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def rows_of(value):
+    try:
+        return {made}
+    except (RuntimeError, TypeError):
+        return []
+
+def validate(batches):
+    net.eval()
+    rows = []
+    for x in batches:
+        rows.extend(rows_of(net(x){cut}))
+    return rows
+
+for _ in range(3):
+    net.train()
+    opt.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    opt.step()
+print(len(validate([torch.randn(3, 4) for _ in range(2)])))
+"""
+CONVERSIONS = ["np.asarray(value).tolist()", "stats.rankdata(value).tolist()", "np.vstack([value, value]).tolist()", "value.numpy().tolist()"]
+
+
+@pytest.mark.parametrize("made", CONVERSIONS)
+def test_an_array_of_what_an_evaluation_gives_may_be_refused(made: str) -> None:
+    assert safe_titles(CONVERTED.format(made=made, cut="")) == []
+
+
+@pytest.mark.parametrize("made", CONVERSIONS[:-1])
+def test_an_array_of_what_has_no_graph_is_none(made: str) -> None:
+    assert [code for code, _ in safe_titles(CONVERTED.format(made=made, cut=".detach()"))] == ["GF103"]
 
 
 def test_what_is_made_anew_in_each_call_is_not_left_behind() -> None:

@@ -13,18 +13,16 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import FUNCTIONS, arguments
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
-from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns, Row
 from graphfix.obligations.inquiry import Open
+from graphfix.obligations.refused import refused
 from graphfix.obligations.texts import texts_of
 from graphfix.obligations.warned import warned
 from graphfix.source.subtree import subtree
 
 FORMATS = ("format", "format_map", "vformat")
-# what raises for a tensor with a graph alone: https://docs.pytorch.org/docs/stable/tensors.html
-REFUSED = frozenset("resize_ resize_as_ requires_grad requires_grad_ set_".split())
 ORDERING = frozenset(("max", "min", "sorted"))
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
@@ -63,13 +61,10 @@ class Objects:
         reach = self.flow.graph.reach([expression])
         yield from self.saved_flags(reach)
         yield from warned(self.flow, reach)
+        yield from refused(self.flow, reach)
         for place, _ in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
-                refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
-                refuses |= use.how == "attribute" and use.name in REFUSED
-                if refuses and swallowed(self.flow, use.site):
-                    yield Open(use.site, "raises on a tensor that has a graph")
-                elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
+                if use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
 
     def compared(self, expression: Place) -> Iterator[Open]:

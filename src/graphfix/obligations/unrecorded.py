@@ -18,10 +18,11 @@ from graphfix.effects.schema import Observes
 from graphfix.effects.table import facts
 from graphfix.ir.instructions import WriteAttribute, WriteItem, WriteName
 from graphfix.model import Decorate, Wrap
-from graphfix.models.words import INITIALISERS, WALKS
+from graphfix.models.words import WALKS
 from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
+from graphfix.obligations.refused import refused, refuses_graphs
 from graphfix.obligations.shown import Shown
 from graphfix.obligations.use_analysis import Readers
 from graphfix.obligations.warned import warned
@@ -90,6 +91,7 @@ class Unrecorded(Inquiry):
         yield from self.told_inside(inside)
         yield from Objects(self.flow).saved_flags(reach)
         yield from warned(self.flow, reach)
+        yield from refused(self.flow, reach)
         yield from Objects(self.flow).freed_with_graphs()
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
@@ -387,22 +389,3 @@ def is_itself(flow: Flow, receiver: ast.expr) -> bool:
     method = next((each for each in flow.paths.around(receiver) if isinstance(each, FUNCTIONS)), None)
     first = parameters(method)[:1] if method in flow.code.class_of else []  # type: ignore[arg-type]
     return isinstance(receiver, ast.Name) and any(each.arg == receiver.id for each in first)
-
-
-def refuses_graphs(flow: Flow, part: ast.AST) -> bool:
-    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad.
-
-    The functions of `torch.nn.init` record nothing: https://pytorch.org/docs/stable/nn.init.html.
-    """
-    if isinstance(part, ast.AugAssign):
-        taken: ast.expr = part.target
-    elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-        taken = part.value
-    elif isinstance(part, ast.Attribute):
-        writes = part.attr.endswith("_") and not part.attr.endswith("__")
-        if not (writes or part.attr == "numpy") or part.attr in INITIALISERS and flow.code.dotted_in(part):
-            return False
-        taken = part.value
-    else:
-        return False
-    return not flow.is_graphless(taken)
