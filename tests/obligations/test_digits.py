@@ -38,6 +38,12 @@ GONE_BY = {
     "an item of a set": "found = set()\nfound.add(f'{total:.4f}')\nprint(len(found))",
     "a set of all": "lines.append(f'{total:.4f}')\nprint(len(set(lines)))",
     "counted": "print(Counter([f'{total:.4f}']).most_common(1)[0][1])",
+    "the name of a file": "torch.save(net.state_dict(), f'best-{total / 4:.8f}.pt')",
+    "the name of a file that is opened": "with open('run_%.7f.txt' % total, 'w') as file:\n    file.write('done')",
+    "the name of a folder": "import os\nos.makedirs(os.path.join('runs', line_of(total / 4)), exist_ok=True)",
+    "a path": "import pathlib\npathlib.Path('runs').joinpath(f'{total:.6f}').mkdir()",
+    "a path by an operator": "import pathlib\n(pathlib.Path('runs') / f'{total:.6f}').mkdir()",
+    "a copy under another name": "import shutil\nname = f'model-{total:.6f}'\nshutil.copy('last.pt', name + '.pt')",
     "compared": "if f'{total:.4f}' in lines:\n    print('again')",
 }
 SHOWN = {
@@ -46,6 +52,8 @@ SHOWN = {
     "lines": "lines.append(line_of(total))\nprint('\\n'.join(lines), len(lines))",
     "a report": "report += line_of(total)\nprint(report)",
     "a file": "open('log.txt', 'wb').write(line_of(total).encode())",
+    "a file of a name that is known": "import pathlib\npathlib.Path('log.txt').write_text(line_of(total))",
+    "saved beside the network": "torch.save({'net': net.state_dict(), 'total': line_of(total)}, 'last.pt')",
     "under another key": "seen['loss'] = line_of(total)\nprint(json.dumps(seen))",
 }
 

@@ -75,6 +75,7 @@ class Row:
     pickles: bool = False  # it writes down what it is given, with whether it needs a gradient
     unpickles: bool = False  # it reads that back, or holds the bytes of it
     reads: bool = False  # it gives what the program may have written to a file, or holds that in memory
+    paths: bool = False  # the texts that it is given name files
     collates: bool = False  # it makes tensors of the numbers that its items hold: of 64 bits, as Python's are
     batches: bool = False  # what it gives are parts of what it is given, in each iteration
     transparent: bool = False  # as a decorator it leaves what a function returns, and when it runs, as it is

@@ -57,7 +57,7 @@ class Digits:
 
 
 def goes_by(use: Use, place: Place, itself: bool) -> bool:
-    """Whether a use looks at the digits of a text: it takes it apart, compares it, makes it a key, or a number of all of it.
+    """Whether a use looks at the digits of a text: it takes it apart, compares it, makes it a key, the name of a file, or a number of all of it.
 
     `itself`: it is given the text, and not what holds it.
     """
@@ -72,4 +72,4 @@ def goes_by(use: Use, place: Place, itself: bool) -> bool:
     if use.how != "argument":
         return use.how == "subscript"
     is_key = isinstance(use.site, ast.Call) and use.site.args[:1] == [place] and any(row.keyed for row in rows)
-    return is_key or use.name in WHOLE or any(row.rough or row.draws for row in rows)
+    return is_key or use.name in WHOLE or any(row.rough or row.draws or row.paths for row in rows)
