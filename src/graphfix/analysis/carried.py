@@ -48,16 +48,21 @@ def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: Second
 
 def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names. What brings it into one walk is one fault."""
-    found: dict[object, list[tuple[str, Draft]]] = {}
+    faults: list[list[tuple[str, Draft]]] = []
+    fault_of: dict[object, int] = {}
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
             finding = carried_finding(evidence, loop, carrier, group, tell)
             if finding is not None:
                 # objects of one class may meet in several walks, which make one story
-                key = tuple(label.span for label in finding.story) if attributes else group[0]
-                found.setdefault((loop, key), []).append((carrier, finding))
-    for together in found.values():
-        yield as_one(sorted(together, key=lambda pair: (pair[1].span, pair[0]) if attributes else pair[1].story[0].span))
+                alike = tuple(label.span for label in finding.story)
+                at = fault_of.get((loop, alike), fault_of.get((loop, group[0]), len(faults)))
+                fault_of[loop, alike] = fault_of[loop, group[0]] = at
+                if at == len(faults):
+                    faults.append([])
+                faults[at].append((carrier, finding))
+    for together in faults:
+        yield as_one(sorted(together, key=lambda pair: (pair[1].story[0].span, pair[0])))
 
 
 def as_one(together: list[tuple[str, Draft]]) -> Finding:

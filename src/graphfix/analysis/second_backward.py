@@ -168,8 +168,9 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
     group.entries.append((run, entry))
     for name in names:
         group.carriers.setdefault(name, crossing)  # type: ignore[arg-type]
-    for name, node in also_carried(run, boundary, event).items() if cause is Cause.CARRIED else ():
-        group.carriers.setdefault(name, node)
+    if cause is Cause.CARRIED and boundary is not None:
+        for name, node in also_carried(run, boundary, event, attributes="." in names[0]):
+            group.carriers.setdefault(name, node)
     if cause is Cause.KEPT and crossing is not None:
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
 
@@ -252,17 +253,15 @@ def is_read_by(boundary: Boundary, name: str, node: Node) -> bool:
     return not read or any(part.lineno <= (statement.end_lineno or 0) for part in read)
 
 
-def also_carried(run: Run, boundary: Boundary | None, event: BackwardPass) -> dict[str, Node]:
-    """Further names that bring a graph into this walk which is spent, or will be in the next: all of them have to be repaired."""
-    found: dict[str, Node] = {}
-    later = [node for node in event.below if boundary is not None and node.order > boundary.order]
+def also_carried(run: Run, boundary: Boundary, event: BackwardPass, *, attributes: bool) -> Iterator[tuple[str, Node]]:
+    """Further variables, or attributes, that bring a graph into this walk which is spent, or will be in the next: all have to be repaired."""
+    later = [node for node in event.below if node.order > boundary.order]
     entering = {parent: node.order for node in sorted(later, key=lambda n: -n.order) for parent in node.parents}
-    for name, (_, nodes, freed, _) in boundary.held.items() if boundary is not None else ():
-        if (freed or name in boundary.spent) and "." not in name:
+    for name, (_, nodes, freed, _) in boundary.held.items():
+        if (freed or name in boundary.spent) and ("." in name) is attributes:
             for node in nodes:
                 if node in entering and node.certain and brings(run, boundary, name, node, entering[node]):
-                    found.setdefault(name, node)
-    return found
+                    yield name, node
 
 
 def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -> bool:
