@@ -15,6 +15,8 @@ from graphfix.interpreter.recording import Store
 from graphfix.model import Finding, Label, in_time
 from graphfix.source.subtree import subtree
 
+LONGEST = 16  # two names of a headline together
+
 
 def by_carrier(walks: list[SecondBackward]) -> dict[tuple[ast.AST | None, str], list[SecondBackward]]:
     """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
@@ -78,7 +80,7 @@ def as_one(together: list[tuple[str, Draft]]) -> Finding:
         if isinstance(each.shown_by, SecondBackward)
         for carrier, node in each.shown_by.carriers.items()
     }
-    others = f"`{together[1][0]}`" if len(together) == 2 else f"{len(together) - 1} more"
+    others = f"`{together[1][0]}`" if len(together) == 2 and len(name + together[1][0]) <= LONGEST else f"{len(together) - 1} more"
     message = f"`{name}` and {others} bring the graph of the previous iteration into this one"
     also = [
         replace(each.story[0], message=f"and in `{carrier}`", step=0)
