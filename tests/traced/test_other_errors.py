@@ -46,7 +46,64 @@ def adapt(params):
 for _ in range(2):
     params = adapt(params)
 """
+EMBEDDED = """
+def ask(module, given, result):
+    result.requires_grad_()  # made
+net.requires_grad_(False)
+net.register_forward_hook(ask)
+hidden = net(x)
+hidden[0] = 1  # now
+"""
+START = """
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(2, 4))
+        row = self.bias.view(-1)  # made
+        row.fill_(1)  # now
+Gate()
+"""
+NOISE = """
+class Attack:
+    def __init__(self, like):
+        self.noise = torch.zeros_like(like)
+        self.noise.requires_grad = True  # made
+    def start(self, mask):
+        self.noise.masked_scatter_(mask, torch.randn(mask.numel()))  # now
+attack = Attack(x)
+for _ in range(2):
+    net(x).sum().backward()
+attack.start(x > 0)
+"""
+FROZEN = """
+class Again(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, value, *weights):
+        ctx.block = block
+        ctx.save_for_backward(value, *weights)
+        return block(value)
+    @staticmethod
+    def backward(ctx, grad):
+        value, *weights = ctx.saved_tensors
+        with torch.enable_grad():
+            out = ctx.block(value.detach().requires_grad_())
+        return None, grad, *torch.autograd.grad(out, weights, grad)  # now
+for p in net.parameters():
+    p.requires_grad = False  # made
+Again.apply(net, x.requires_grad_(), *net.parameters()).sum().backward()
+"""
+ASKED = """
+def penalty(batch):
+    (grad,) = torch.autograd.grad(net(batch).sum(), batch)  # now
+    return grad.norm()
+penalty(x)
+"""
 ERRORS = {
+    "a gradient of what is frozen": (FROZEN, ("made", "now"), ("this line told `net.weight` (attribute", "the gradient for `net.weight`")),
+    "a gradient of data": (ASKED, ("now",), ("the gradient for `x` (variable) is asked for, which does not require grad",)),
+    "a leaf by a hook": (EMBEDDED, ("made", "now"), ("this line made `hidden` (variable) a leaf", "writes to `hidden`")),
+    "a view of a parameter": (START, ("made", "now"), ("made a view of `self.bias` (attribute", "writes through the view")),
+    "a leaf by its attribute": (NOISE, ("made", "now"), ("`self.noise` (attribute", "this line writes to `self.noise`")),
     "not a scalar": (NOT_SCALAR, ("made", "now"), ("this line made the tensor, of shape (", "needs one number")),
     "copied": (COPIED, ("made", "now"), ("this line computed `model[0].weight`", "this copies what holds it")),
     "no leaf": (NOT_A_LEAF, ("made", "now"), ("this line computed `w`", "the optimizer is given it")),

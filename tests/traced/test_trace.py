@@ -75,6 +75,59 @@ evaluate()
     assert f"train.py:{line_of(HEAD + program, 'for nothing')}" in text.partition("graphs for nothing")[2]
 
 
+KEPT_IN_THE_END = """
+class Runner:
+    def __init__(self):
+        self.features = {}
+    def extract(self, batches):
+        for number, batch in enumerate(batches):
+            self.features[number] = net(batch).relu()  # recorded
+def train():
+    for _ in range(3):
+        net(x).pow(2).mean().backward()
+runner = Runner()
+train()
+runner.extract([x] * 30)
+"""
+
+
+def test_graphs_that_are_held_in_the_end_are_for_nothing(graphfix: Any, tmp_path: Path) -> None:
+    done, kept = traced(graphfix, tmp_path, HEAD + KEPT_IN_THE_END, "--quiet")
+    told = done.stderr.decode().partition("graphs for nothing")[2]
+    assert f"train.py:{line_of(HEAD + KEPT_IN_THE_END, 'recorded')}" in told and "`runner.features` (attribute) keeps" in told
+    assert f"called from train.py:{len((HEAD + KEPT_IN_THE_END).splitlines())}" in told
+
+
+def test_what_an_evaluation_holds_is_the_cause_when_memory_runs_out(graphfix: Any, tmp_path: Path) -> None:
+    program = """
+def forecast(state, steps):
+    states = []
+    for step in range(steps):
+        state = net(state).tanh()  # recorded
+        states.append(state)
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+forecast(x, 40)
+"""
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
+    text = done.stderr.decode()
+    assert f"train.py:{line_of(HEAD + program, 'recorded')}" in text.partition("graphs for nothing")[2]
+    assert "`states` (variable, in forecast()) keeps" in text and "not the cause" not in text
+
+
+def test_the_graph_of_the_iteration_that_memory_ran_out_in_is_no_waste(graphfix: Any, tmp_path: Path) -> None:
+    program = """
+for step in range(3):
+    out = x
+    for layer in range(40):
+        out = net(out).tanh()
+    if step == 2:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+    out.sum().backward()
+"""
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
+    assert b"graphs for nothing" not in done.stderr and b"out of memory" in done.stderr
+
+
 def test_a_graph_that_is_retained_and_walked_again_is_no_waste(graphfix: Any, tmp_path: Path) -> None:
     program = "loss = net(x).pow(2).mean()\nloss.backward(retain_graph=True)\nloss.backward()\n"
     done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")

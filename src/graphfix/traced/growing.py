@@ -140,13 +140,26 @@ def waste(trace: Trace) -> Iterator[Line]:
             Piece(f": {what} that no later backward() used, {often}"),
         )
         yield (Piece("       "), Piece(where(kept.place), "blue"), Piece(f"  {line_at(kept.place)}"))
+    yield from _unused(trace)
+
+
+def _unused(trace: Trace) -> Iterator[Line]:
+    """Graphs that no backward() used: the lines that recorded them with those that called, and who holds them in the end."""
     # an output that goes unused, such as the last state of an LSTM, costs nothing
-    lost = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
-    if lost:
-        size = sum(each.size for each in lost)
-        yield (
-            Piece("graphs for nothing", "bold yellow"),
-            Piece(f": {trace.lost} nodes ({size_of(size)} saved) were recorded and no backward() used them; no_grad avoids that"),
-        )
-        for each in lost[:3]:
-            yield (Piece(f"{each.times:>6}x "), Piece(where(each.place), "blue"), Piece(f"  {line_at(each.place)}"))
+    wasted = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
+    if not wasted:
+        return
+    size = sum(each.size for each in wasted)
+    held = f"; the program still holds {trace.held} of them" if trace.held else ""
+    yield (
+        Piece("graphs for nothing", "bold yellow"),
+        Piece(f": {trace.lost + trace.held} nodes ({size_of(size)} saved) were recorded and no backward() used them{held}"),
+    )
+    yield (Piece("       `torch.no_grad()` around the loop that records them avoids that"),)
+    for each in wasted[:3]:
+        yield (Piece(f"{each.times:>6}x "), Piece(where(each.place), "blue"), Piece(f"  {line_at(each.place)}"))
+        for file, line in each.place.callers:
+            caller = Place(file, line)
+            yield (Piece("        called from "), Piece(where(caller), "blue"), Piece(f"  {line_at(caller)}"))
+    if trace.held >= SMALL and trace.looks:
+        yield from _holders(list(trace.looks[-1].holders[:2]))

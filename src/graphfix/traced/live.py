@@ -55,7 +55,7 @@ class Live:
         """End; what was seen can still be asked for."""
         if Live._open is self:
             Live._open = None
-            self._tracer.came_to_an_end()
+            self._tracer.came_to_an_end(is_over=False)
             self._done = self._now()
             self._instrument.uninstall()
 

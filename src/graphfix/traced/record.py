@@ -150,7 +150,10 @@ class Training:
 
 @dataclass(frozen=True)
 class Trace:
-    """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike. `graded`: where a `.grad` was given a graph."""
+    """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike. `graded`: where a `.grad` was given a graph.
+
+    `lost`: nodes that no walk came to, of graphs that are gone; `held`: of those that the program held in the end.
+    """
 
     run: Run
     failures: tuple[Failure, ...] = ()
@@ -159,6 +162,7 @@ class Trace:
     retained: tuple[Waste, ...] = ()
     unwalked: tuple[Waste, ...] = ()
     lost: int = 0
+    held: int = 0
     compiled: int = 0
     graded: tuple[Place, ...] = ()
     training: Training = Training()
@@ -181,6 +185,7 @@ def from_data(data: dict[str, Any]) -> Trace:
         tuple(_retained(told.get("retained", ()), complete)),
         tuple(Waste(_place(row), row["graphs"], row["nodes"], row["bytes"]) for row in told.get("unwalked", ())),
         int(told.get("lost", 0)),
+        int(told.get("held", 0)),
         int(told.get("compiled", 0)),
         tuple(_place(row) for row in told.get("graded", ())),
         _training(told.get("training") or {}),

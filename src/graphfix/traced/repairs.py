@@ -18,7 +18,7 @@ from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
 from graphfix.traced.growing import growth
 from graphfix.traced.record import CELL, Place, Trace
-from graphfix.traced.screen import is_raised, places, shown
+from graphfix.traced.screen import hides, is_raised, places, shown
 from graphfix.traced.story import files_of
 
 FILES = 4  # are analysed
@@ -37,7 +37,7 @@ def related(trace: Trace, outcome: Outcome) -> list[Finding]:
 
     wanted = _symptoms(trace)
     codes = {rule.code for rule in RULES if any(is_raised(each, trace) or each in wanted for each in rule.shows)}
-    looks = () if shown(trace) else trace.looks[-2:]
+    looks = () if hides(trace) else trace.looks[-2:]
     names = {holder.carrier.base for look in looks for holder in look.holders}
     lines: dict[str, set[tuple[int | None, int]]] = {}
     for place in _places(trace):
@@ -53,7 +53,7 @@ def related(trace: Trace, outcome: Outcome) -> list[Finding]:
 
 def _is_apart(trace: Trace, finding: Finding) -> bool:
     """Whether the run ended in an error that the finding is proven not to lead to."""
-    return bool(shown(trace)) and finding.never_raises
+    return hides(trace) and finding.never_raises
 
 
 def has_fix(finding: Finding) -> bool:
@@ -70,7 +70,7 @@ def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
 def _symptoms(trace: Trace) -> set[Symptom]:
     """What the run has shown besides errors; nothing where it ended in one, which is to be repaired first."""
     wanted: set[Symptom] = set()
-    if shown(trace):
+    if hides(trace):
         return wanted
     if any(True for _ in growth(trace)):
         wanted.add(GROWS)
@@ -83,12 +83,13 @@ def _symptoms(trace: Trace) -> set[Symptom]:
 
 def _places(trace: Trace) -> Iterator[Place]:
     yield from places(trace)
-    if shown(trace):
+    if hides(trace):
         return
     for look in trace.looks[-2:]:
         yield from (holder.made for holder in look.holders if holder.made is not None)
     for waste in (*trace.retained, *trace.unwalked):
         yield waste.place
+        yield from (Place(*caller) for caller in waste.place.callers)
     for walk in trace.run.walks[-1:]:
         for born in walk.born:
             file, _, line = born.rpartition(":")

@@ -25,6 +25,16 @@ def shown(trace: Trace) -> tuple[record.Failure, ...]:
     return trace.run.thread_failures
 
 
+def is_full(trace: Trace) -> bool:
+    """Whether the program ended because there was no memory left: what it kept is the cause then."""
+    return any("out of memory" in failure.message or failure.kind == "MemoryError" for failure in shown(trace))
+
+
+def hides(trace: Trace) -> bool:
+    """Whether the error on the screen has another cause than what the run kept or built for nothing."""
+    return bool(shown(trace)) and not is_full(trace)
+
+
 def refused(trace: Trace) -> tuple[Failure, ...]:
     """The refused backward passes, and other errors that the run tells of, that are on the screen; all of them where no error is."""
     messages = {failure.message for failure in shown(trace)}

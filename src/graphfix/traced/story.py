@@ -22,7 +22,7 @@ SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
 UNREDUCED = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one"
 # errors of which the run does not show what is to be done
-MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "unused", "ddp-unused")
+MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "leaf-write", "unused", "frozen", "ddp-unused")
 MOST_NAMED = 8
 # what is to be done about a cut of which the run shows more than the error says
 REMEDIES = {
@@ -50,7 +50,7 @@ def lines(trace: Trace, meaning: Meaning | None = None) -> Iterator[Line]:
         yield ()
         told = True
     passing = list(in_passing(trace))
-    if passing and screen.shown(trace):
+    if passing and screen.hides(trace):
         if other is not None and not told:
             yield from _in_figures(trace)
             yield ()
@@ -203,6 +203,18 @@ def _not_a_leaf(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     yield failure.now, "the optimizer is given it: error"
 
 
+def _leaf_written(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    name = name_of(failure.carrier) or "a tensor"
+    if failure.made is not None:
+        yield failure.made, f"this line made {name} a leaf that requires grad"
+    what = name_of(failure.carrier) or "the leaf"
+    if failure.crossing is not None:
+        yield failure.crossing, f"this line made a view of {what}"
+        yield failure.now, "this line writes through the view while that is recorded: error"
+    else:
+        yield failure.now, f"this line writes to {what} while that is recorded: error"
+
+
 def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     name = name_of(failure.carrier) or "a tensor"
     if failure.made is not None:
@@ -211,6 +223,13 @@ def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
         origin = f", which goes back to {name_of(failure.through)}" if failure.through is not None else ""
         yield failure.crossing, f"this line made the loss{origin}"
     yield failure.now, f"the gradient for {name} is asked for, which the loss was not computed from: error"
+
+
+def _frozen(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    name = name_of(failure.carrier) or f"a tensor of shape {shape_of(failure)}"
+    if failure.made is not None:
+        yield failure.made, f"this line told {name} not to require grad"
+    yield failure.now, f"the gradient for {name} is asked for, which does not require grad: error"
 
 
 def _unreduced(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
@@ -232,7 +251,9 @@ STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, s
     "not-scalar": ("", _not_scalar),
     "deepcopy": ("", _copied),
     "not-a-leaf": ("", _not_a_leaf),
+    "leaf-write": ("", _leaf_written),
     "unused": ("", _unused),
+    "frozen": ("", _frozen),
     "ddp-unused": (UNREDUCED, _unreduced),
 }
 
@@ -288,7 +309,9 @@ def _verdict(trace: Trace) -> str:
         return f"nothing wrong until {_signal(run)} ended it"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
         return f"nothing wrong until it was {run.ending.value}"
-    return "nothing wrong" if run.walk_count or run.torch is None else f"it never called backward() itself: {UNWATCHED}"
+    if run.walk_count or run.torch is None:
+        return "nothing wrong"
+    return "it never called backward()" + (", so its graphs are for nothing" if run.peak else f" itself: {UNWATCHED}")
 
 
 def _signal(run: Run) -> str:
@@ -301,7 +324,7 @@ def _signal(run: Run) -> str:
 def files_of(trace: Trace) -> list[Path]:
     """The user's files that the story runs through, the most telling first."""
     places: list[Place | None] = [*screen.places(trace)]
-    if not screen.shown(trace):
+    if not screen.hides(trace):
         places += [holder.made for look in trace.looks[-2:] for holder in look.holders]
         places += [each.place for each in (*trace.retained, *trace.unwalked)]
     files = (place.file.partition(CELL)[0] for place in places if place is not None)

@@ -93,6 +93,11 @@ class Results:
                 if len(self._optimised) < HELD and can_be_read(param) and self._is_new(param):
                     self._optimised.append(Parameter(param))
 
+    @property
+    def are_trained(self) -> bool:
+        """Whether an optimizer was given anything."""
+        return bool(self._optimised)
+
     def trained(self, leaves: Iterable[torch.Tensor]) -> None:
         """What a reference trains although no optimizer was given it."""
         self._optimised += [Parameter(leaf) for leaf in leaves]

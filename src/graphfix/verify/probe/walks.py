@@ -75,7 +75,7 @@ class Walks:
         asked = Asked.of(args, kwargs)
         # a walk inside of a walk (checkpoints, hooks) is part of it
         if getattr(self._depth, "inside", False) or have_no_values(asked.roots):
-            return walk(*args, **kwargs)
+            return self.perform_inner(walk, args, kwargs, asked)
         self._depth.inside = True
         way: list[Birth] = []
         try:
@@ -90,6 +90,10 @@ class Walks:
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
         """The walk itself."""
+        return walk(*args, **kwargs)
+
+    def perform_inner(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
+        """A walk that is part of another one."""
         return walk(*args, **kwargs)
 
     def _before(self, asked: Asked, way: list[Birth]) -> tuple[Site, Any]:

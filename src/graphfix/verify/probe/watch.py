@@ -47,7 +47,12 @@ class Watch(TorchFunctionMode):
         self.after_each: Callable[[], None] = lambda: None  # call of torch
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        try:
+            result = func(*args, **kwargs) if kwargs else func(*args)
+        except RuntimeError as error:
+            with PLAIN(), UNDISPATCHED():
+                self.refused(func, args, error)
+            raise
         with PLAIN(), UNDISPATCHED():
             self.saw(func, args, kwargs, result)
             self.after_each()
@@ -59,6 +64,9 @@ class Watch(TorchFunctionMode):
             self.tally.note(tensor)
         if id(func) in READS:
             self.read(func, args, result)
+
+    def refused(self, func: Any, args: Any, error: RuntimeError) -> None:
+        """`func` has raised `error`."""
 
     def compiled(self, result: Any) -> None:
         """Compiled code, which no mode sees into, has made `result`."""

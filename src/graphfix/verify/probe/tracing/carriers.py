@@ -70,31 +70,31 @@ def user_frames(frame: Any, is_foreign: Callable[[Any], bool]) -> Iterator[Any]:
         frame = frame.f_back
 
 
-def held_in(frames: Iterable[Any], matches: Matches) -> list[Held]:
-    """All names in `frames` under which a tensor that matches can be reached, the best first."""
+def held_in(frames: Iterable[Any], matches: Matches, *, whole: bool = False) -> list[Held]:
+    """All names in `frames` under which a tensor that matches can be reached, the best first; in `whole` containers, or at their ends."""
     found: list[Held] = []
     for depth, frame in enumerate(frames):
         code = frame.f_code
-        for name, tensor in reached(variables(frame), matches):
+        for name, tensor in reached(variables(frame), matches, whole):
             found.append(Held(name, tensor, code.co_filename, code.co_name, frame.f_lineno, depth))
         if code.co_flags & OPTIMIZED:
             used = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
-            for name, tensor in reached(used.items(), matches):
+            for name, tensor in reached(used.items(), matches, whole):
                 found.append(Held(name, tensor, code.co_filename, "<module>", frame.f_lineno, depth + 1000))
     return sorted(found, key=lambda held: (*held.rank, len(held.name)))
 
 
 def held_by_modules(modules: Iterable[Any], matches: Matches) -> list[Held]:
-    """The same for what modules hold when no call of theirs is running."""
+    """The same for all that modules hold when no call of theirs is running."""
     found: list[Held] = []
     for module in modules:
         own = attributes(module)
         file = own.get("__file__") or ""
-        found.extend(Held(n, t, file, "<module>", 0, 0) for n, t in reached(list(own.items()), matches))
+        found.extend(Held(n, t, file, "<module>", 0, 0) for n, t in reached(list(own.items()), matches, whole=True))
     return found
 
 
-def reached(names: Iterable[tuple[str, Any]], matches: Matches) -> Iterator[tuple[str, torch.Tensor]]:
+def reached(names: Iterable[tuple[str, Any]], matches: Matches, whole: bool = False) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that match, by the path that leads to each."""
     seen: set[int] = set()
     level = [(name, value) for name, value in names if not name.startswith("__")]
@@ -108,19 +108,19 @@ def reached(names: Iterable[tuple[str, Any]], matches: Matches) -> Iterator[tupl
                 seen.add(id(value))
                 if len(seen) > LOOKED_AT:
                     return
-                below.extend(inside(path, value))
+                below.extend(inside(path, value, whole))
         level = below
 
 
-def inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def inside(path: str, value: Any, whole: bool) -> Iterator[tuple[str, Any]]:
     """What an object holds, under the names that Python would reach it by."""
     kind = type(value)
     if issubclass(kind, dict):
-        for key, item in ends(list(dict.items(value)) if dict.__len__(value) < 10_000 else []):
+        for key, item in ends(list(dict.items(value)) if dict.__len__(value) < 10_000 else [], whole):
             yield f"{path}[{key!r}]" if type(key) in (str, int) else f"{path}[...]", item
     elif (contents := items(value)) is not None:
         fields = next((base.__dict__["_fields"] for base in kind.__mro__ if "_fields" in base.__dict__), None)
-        for index, item in ends(list(enumerate(contents))):
+        for index, item in ends(list(enumerate(contents)), whole):
             yield (f"{path}{FIELD}{fields[index]}" if fields else f"{path}[{index}]"), item
     elif issubclass(kind, torch.nn.Module):
         held = attributes(value)
@@ -135,6 +135,6 @@ def inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{path}.{name}", item) for name, item in list(attributes(value).items()))
 
 
-def ends(items: list[Any]) -> list[Any]:
-    """The first and the last of many."""
-    return items if len(items) <= 2 * ENDS else [*items[:ENDS], *items[-ENDS:]]
+def ends(items: list[Any], whole: bool) -> list[Any]:
+    """The first and the last of many, or the `whole`."""
+    return items if whole or len(items) <= 2 * ENDS else [*items[:ENDS], *items[-ENDS:]]

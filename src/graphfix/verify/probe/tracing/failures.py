@@ -18,7 +18,7 @@ from .writes import Writes
 
 MOST = 200_000  # nodes
 EXPECTED = re.compile(r"expected version (\d+)")
-SECOND, IN_PLACE, NO_GRAPH, UNUSED = "second", "inplace", "no-graph", "unused"
+SECOND, IN_PLACE, NO_GRAPH, UNUSED, FROZEN = "second", "inplace", "no-graph", "unused", "frozen"
 
 
 def kind_of(error: BaseException) -> str:
@@ -30,6 +30,8 @@ def kind_of(error: BaseException) -> str:
         return SECOND
     if "does not require grad and does not have a grad_fn" in text:
         return NO_GRAPH
+    if "One of the differentiated Tensors does not require grad" in text:
+        return FROZEN
     if "appears to not have been used in the graph" in text:
         return UNUSED
     return IN_PLACE if "modified by an inplace operation" in text else ""
@@ -41,7 +43,7 @@ def explain(
     """What is known of a walk that raised: data for the report. `number`: of the walk, from 0."""
     told: dict[str, Any] = {"kind": kind_of(error), "message": str(error)[:2000], "now": place(site, number)}
     with unseen():
-        if told["kind"] in (NO_GRAPH, UNUSED):
+        if told["kind"] in (NO_GRAPH, UNUSED, FROZEN):
             return told
         starts = [node for root in roots if (node := _node(root)) is not None]
         above = reached(starts)

@@ -11,7 +11,7 @@ from ..looking import attributes
 from ..tensors import unseen
 from .carriers import Held, held_by_modules, held_in, user_frames
 from .failures import named, place
-from .lives import Life, Lives
+from .lives import Life, Lives, Place
 
 MOST = 100_000  # births are counted
 TOLD = 6  # holders
@@ -36,16 +36,32 @@ class Growth:
     def look(self, frames: list[Any]) -> None:
         """Note who holds how much at this time; without frames what modules hold."""
 
-        def has_graph(tensor: Any) -> bool:
-            return isinstance(birth_of(tensor), Life)
-
-        held = held_in(frames, has_graph) if frames else held_by_modules(self._modules(), has_graph)
+        held = self._held(frames)
         groups: dict[tuple[str, str], list[Held]] = {}
         for each in held:
             groups.setdefault((each.function, each.base), []).append(each)
         rows = [self._row(group) for group in groups.values()]
         rows = sorted((row for row in rows if row["nodes"]), key=lambda row: -row["nodes"])[:TOLD]
         self.looks.append({"step": self.lives.step, "live": self.lives.live, "holders": rows})
+
+    @unseen()
+    def unused(self, frames: list[Any]) -> dict[Place, tuple[int, int, int]]:
+        """Of what is held at this time and no walk came to: graphs, nodes and bytes of each line."""
+        lives = _below(birth for each in self._held(frames, True) if isinstance(birth := birth_of(each.tensor), Life))
+        within = {id(below) for life in lives for below in life.below if below.site is life.site}
+        found: dict[Place, tuple[int, int, int]] = {}
+        for life in lives:
+            if not life.walked:
+                graphs, nodes, size = found.get(life.site, (0, 0, 0))
+                size += sum(each for _, each, _ in life.saved)
+                found[life.site] = (graphs + (id(life) not in within), nodes + 1, size)
+        return found
+
+    def _held(self, frames: list[Any], whole: bool = False) -> list[Held]:
+        def has_graph(tensor: Any) -> bool:
+            return isinstance(birth_of(tensor), Life)
+
+        return held_in(frames, has_graph, whole=whole) if frames else held_by_modules(self._modules(), has_graph)
 
     def _row(self, group: list[Held]) -> dict[str, Any]:
         births = _below(birth for each in group if isinstance(birth := birth_of(each.tensor), Life))

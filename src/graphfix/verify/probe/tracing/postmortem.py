@@ -13,6 +13,7 @@ from ..births import birth_of, node_of
 from ..tensors import is_tensor, unseen
 from .carriers import held_in
 from .failures import named, place, reached
+from .leaves import Leaves
 from .lives import Life, Lives, Place
 
 # the kind of an error, by a part of its text: the function of torch that raises it, and its variable that holds the tensor
@@ -27,16 +28,19 @@ UNREDUCED = "Expected to have finished reduction in the prior iteration"
 NUMBERS = re.compile(r"did not receive grad for rank \d+:((?: \d+)+)")
 
 
-def looked_at(error: BaseException, tally: Lives, number: int) -> dict[str, Any] | None:
+def looked_at(error: BaseException, tally: Lives, number: int, leaves: Leaves) -> dict[str, Any] | None:
     """What is known of an error that the program ended with: data for the report; None where it is none of these kinds. `number`: of backward passes before."""
     message = text_of(error)
     known = next((each for text, each in RAISED.items() if text in message), None)
     frames = frames_of(error)
     own = [(frame, line) for frame, line in frames if not tally.is_foreign(frame)]
-    if not own or known is None and UNREDUCED not in message:
+    written = leaves.of(message)
+    if not own or known is None and UNREDUCED not in message and not written:
         return None
     with unseen():
         told = {"message": message[:2000], "now": place(now(own), number)}
+        if written:
+            return {"kind": "leaf-write", **written, **told}
         if known is None:
             return {"kind": "ddp-unused", **told, "parameters": without_gradient(message, [frame for frame, _ in frames])}
         kind, function, variable = known
@@ -64,6 +68,11 @@ def text_of(error: BaseException) -> str:
     """The message of an error as torch raises it; empty for any other, whose text is the program's to make."""
     known = type(error) in (RuntimeError, ValueError) and len(error.args) == 1 and type(error.args[0]) is str
     return error.args[0] if known else ""
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error says that there is no memory left, as torch and Python say it."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in text_of(error)
 
 
 def frames_of(error: BaseException) -> list[tuple[types.FrameType, int]]:

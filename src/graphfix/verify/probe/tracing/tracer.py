@@ -17,16 +17,19 @@ from ..walks import Asked, Walks
 from ..watch import Watch
 from .carriers import held_in, user_frames
 from .cuts import Cuts
-from .failures import NO_GRAPH, UNUSED, explain, kind_of, named, place
+from .failures import FROZEN, NO_GRAPH, UNUSED, explain, kind_of, named, place
 from .growth import Growth
+from .leaves import Leaves
 from .lives import NEVER, Life, Lives, Place
-from .postmortem import looked_at, unused
+from .postmortem import frames_of, is_full, looked_at, unused
 from .training import Training
 from .values import Values
 from .writes import Writes, is_told_to_write, is_write
 
 OPTIMIZERS = str(Path(torch.optim.__file__).parent)
 GRADIENT = torch.Tensor.grad
+SWITCHES = ("requires_grad_", "__set__")
+MANY = 3  # graphs of one line
 CARRIERS = 400  # crossings of a line at which names are looked for
 
 
@@ -43,11 +46,13 @@ class Tracer(Watch):
         self.growth = Growth(self.tally)
         self.values = Values()
         self.cuts = Cuts(self.tally)
+        self.leaves = Leaves(self.tally)
         self.training = Training(self.results, self.cuts)
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
         self.compiled_calls = 0
+        self.held: dict[Place, tuple[int, int, int]] = {}  # of graphs that are held in the end, and used by no walk
         self._looked: dict[Site, int] = {}
 
     def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
@@ -64,10 +69,15 @@ class Tracer(Watch):
         if bare:
             given = (*args, *(kwargs or {}).values())
             self.cuts.note(func, given, bare, self.tally.here(1))  # type: ignore[arg-type]
+        if name in SWITCHES or kwargs:
+            self.leaves.note(func, args, kwargs, result)
         if name == "__get__" and func.__self__ is GRADIENT:
             self.training.read_gradient(args[0], self.tally.here(1))  # type: ignore[arg-type]
         if self.tally.crossed:
             self._name_what_crossed(sys._getframe(2))
+
+    def refused(self, func: Any, args: Any, error: RuntimeError) -> None:
+        self.leaves.refuse(args[0] if args else None, error, user_frames(sys._getframe(2), self.tally.is_foreign))
 
     def compiled(self, result: Any) -> None:
         super().compiled(result)
@@ -98,17 +108,24 @@ class Tracer(Watch):
         self.training.stepped(optimizer, site, user_frames(sys._getframe(1), self.tally.is_foreign))
 
     def failed(self, error: BaseException) -> None:
-        known = looked_at(error, self.tally, self.walks.count)
+        known = looked_at(error, self.tally, self.walks.count, self.leaves)
         if known is not None:
             self.failures.append(known)
+        if is_full(error):
+            frames = [frame for frame, _ in frames_of(error) if not self.tally.is_foreign(frame)]
+            self.growth.look(frames)
+            # the graph of the iteration that it came in was still to be used, where the program trains
+            least = MANY if self.walks.count or self.results.are_trained else 0
+            self.held = {site: row for site, row in self.growth.unused(frames).items() if row[0] >= least}
 
-    def came_to_an_end(self) -> None:
-        """The program is over: what its modules still hold is held for good."""
+    def came_to_an_end(self, *, is_over: bool = True) -> None:
+        """The program `is_over`: what its modules still hold is held for good, and what no walk came to is used by none."""
         self.growth.look([])
+        if is_over:
+            self.held = self.growth.unused([])
 
     def told(self) -> dict[str, Any]:
         """What the report says besides the numbers."""
-        lost = sorted((s for s in self.tally.sites() if isinstance(s, Place) and s.graphs), key=lambda s: -s.lost)
         return {
             "failures": self.failures,
             "complete": not self.limit or self.walks.count < self.limit,
@@ -117,12 +134,24 @@ class Tracer(Watch):
             "cycle": self.walks.cycle(),
             "retained": self.walks.retained(),
             "graded": [place(site, NEVER) for site in self.walks.graded],
-            "unwalked": [{**place(s, NEVER), "graphs": s.graphs, "nodes": s.lost, "bytes": s.lost_bytes} for s in lost[:8]],
+            "unwalked": self._unwalked()[:8],
             "lost": self.tally.lost,
+            "held": sum(nodes for _, nodes, _ in self.held.values()),
             "compiled": self.compiled_calls,
             "values": self.values.told(),
             "training": self.training.told(),
         }
+
+    def _unwalked(self) -> list[dict[str, Any]]:
+        """The lines whose graphs no walk came to, those that are gone and those that are held, most nodes first."""
+        rows = []
+        for site in self.tally.sites():
+            assert isinstance(site, Place)
+            graphs, nodes, size = self.held.get(site, (0, 0, 0))
+            if site.graphs or graphs:
+                counts = {"graphs": site.graphs + graphs, "nodes": site.lost + nodes, "bytes": site.lost_bytes + size}
+                rows.append({**place(site, NEVER), **counts})
+        return sorted(rows, key=lambda row: -row["nodes"])
 
 
 class TracedWalks(Walks):
@@ -137,6 +166,7 @@ class TracedWalks(Walks):
         self._counts: dict[Site, int] = {}
         self._keeps: dict[int, list[Any]] = {}  # walk that retains -> its line, nodes, bytes, whether another one came
         self._refused: Site | None = None
+        self._told: Exception | None = None  # the error of an inner walk, which the outer one raises, too
         self.graded: dict[Place, None] = {}  # the lines that have put gradients with a graph into `.grad`
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
@@ -144,8 +174,17 @@ class TracedWalks(Walks):
             return walk(*args, **kwargs)
         except Exception as error:
             self._came_to(asked)
-            if kind_of(error) and len(self.tracer.failures) < 20:
+            if kind_of(error) and error is not self._told and len(self.tracer.failures) < 20:
                 self._refused_by(error, asked, sys._getframe(1))
+            raise
+
+    def perform_inner(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
+        try:
+            return walk(*args, **kwargs)
+        except Exception as error:  # the outer walk knows nothing of what this one was asked for
+            if kind_of(error) == FROZEN and len(self.tracer.failures) < 20:
+                self._refused_by(error, asked, sys._getframe(1))
+                self._told = error
             raise
 
     def _came_to(self, asked: Asked) -> None:
@@ -170,6 +209,8 @@ class TracedWalks(Walks):
             told["cut"] = None if cut is None else {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
         if told["kind"] == UNUSED:
             told.update(unused(error, asked.inputs, asked.roots, frames))
+        if told["kind"] == FROZEN:
+            told.update(self.tracer.leaves.frozen(asked.inputs, frames))
         self._refused = site
         self.tracer.failures.append(told)
         self.tracer.growth.look(frames)
