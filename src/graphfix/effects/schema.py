@@ -78,6 +78,7 @@ class Row:
     paths: bool = False  # the texts that it is given name files
     collates: bool = False  # it makes tensors of the numbers that its items hold: of 64 bits, as Python's are
     batches: bool = False  # what it gives are parts of what it is given, in each iteration
+    binds: bool = False  # it gives a function as a method of an object, and calls it not
     transparent: bool = False  # as a decorator it leaves what a function returns, and when it runs, as it is
     swallows: bool = False  # an error in the block of this context, or in the code of the program that this function, or class, runs
     starts: bool = False  # another process, whose error is an exit code to this one

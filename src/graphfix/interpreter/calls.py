@@ -116,7 +116,7 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
     if isinstance(callee, (Instance, TorchModule)):
         before, m.training = m.training, m.mode_of(callee)
         try:
-            entered = call_instance if isinstance(callee, Instance) else m.models.call_layer
+            entered = call_instance if isinstance(callee, Instance) else call_layer
             arguments = before_forward(m, callee, arguments, site)
             made = entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
             return behind_forward(m, callee, arguments, made, site)
@@ -139,6 +139,7 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
 
 # what calls these methods: https://docs.python.org/3/reference/datamodel.html#special-method-names
 BUILTINS = {f"__{name}__": f"builtins.{name}" for name in ("iter", "next", "len", "bool", "float", "int", "abs", "reversed", "str", "repr")}
+BUILTINS["__get__"] = "types.MethodType"  # of a function: https://docs.python.org/3/howto/descriptor.html#functions-and-methods
 
 
 # of a function whose decorator is not followed: what is done with what it gets and gives is not known
@@ -291,6 +292,12 @@ def instantiate(m: Interpreter, cls: Class, arguments: Arguments, keywords: Keyw
     for value in arguments if not isinstance(initialiser, Function) and cls.fields is None else ():
         m.escape(value, site, "argument")
     return instance
+
+
+def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call a layer of torch, or the `forward` that the program has given this one."""
+    own = layer.attributes.get("forward")
+    return m.models.call_layer(m, layer, arguments, keywords, site) if own is None else call(m, own, arguments, keywords, site)
 
 
 def call_instance(m: Interpreter, instance: Instance, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:

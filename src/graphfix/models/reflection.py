@@ -1,4 +1,4 @@
-"""What a program asks of its own values: `isinstance`, `type`, `getattr`, `setattr`, `hasattr` and `callable`."""
+"""What a program asks of its own values, and sets on them: `isinstance`, `type`, `getattr`, `setattr`, `MethodType` and their kind."""
 
 from __future__ import annotations
 
@@ -136,3 +136,11 @@ def type_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
     if len(arguments) == 1 and isinstance(arguments[0], Mapping):
         return External(f"{'builtins' if arguments[0].kind == 'dict' else 'collections'}.{arguments[0].kind}")
     return NonTensor(("type", *identities(arguments)), source=arguments[0] if len(arguments) == 1 else None)
+
+
+@models("types.MethodType")
+def method_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    """`layer.forward = MethodType(function, layer)`: a method that one object has of its own."""
+    if len(arguments) < 2 or not isinstance(arguments[0], Function):
+        return None
+    return BoundMethod(arguments[1], getattr(arguments[0].definition, "name", ""), arguments[0])

@@ -241,7 +241,7 @@ class Calls:
             for other in given:
                 self.flow.end(other, Sink.ESCAPES, call)
         if isinstance(source, FUNCTIONS):
-            self.handed.add(source)
+            self.handed.update(() if library.binds(dotted) else (source,))
             self.entered[source] = None
             self.targets.setdefault(call, {})[source] = None
             for parameter in parameters(source):

@@ -70,6 +70,12 @@ def may_give_itself(dotted: str) -> bool:
     return row is not None and row.returns is Returns.COPY
 
 
+def binds(dotted: str) -> bool:
+    """Whether a function of this name makes a method of a function, which is called where that method is."""
+    row = row_of(dotted)
+    return row is not None and row.binds
+
+
 def gives_batches(dotted: str) -> bool:
     """Whether what a function of this name gives are parts of what it is given, in each iteration."""
     row = row_of(dotted)
