@@ -64,7 +64,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Finding:
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
-    story = [
+    story = [evidence.label(shared_by(walks), "both backward passes go through what this computes")]
+    story += [
         evidence.label(free, "this frees the graph that both losses share")
         for free in frees
         if evidence.program.holds(free) and free is not site
@@ -76,6 +77,12 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.program.source(blamed))}` goes through a graph that is already freed"
     return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), subject=about(site), shown_by=walks[0])
+
+
+def shared_by(walks: list[SecondBackward]) -> ast.AST:
+    """What has computed the first part of the graph that is met again: the one nearest to the losses."""
+    hits = [hit for walk in walks for _, _, hit in walk.hits]
+    return max((hit.node for hit in hits), key=lambda node: node.order).site
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:

@@ -206,8 +206,8 @@ def test_a_helper_that_goes_backward_twice_is_told_with_the_call_that_frees() ->
     text = PREAMBLE + HELPER.format(parameter="", argument="", first=FIRST.format(""), second=SECOND.format(""))
     (finding,) = findings_of(Path("page.py"), text)
     spelled = [text.encode()[label.span.start : label.span.end].decode() for label in finding.story]
-    assert spelled == [FIRST.format(""), SECOND.format(""), "loss.backward()"]
-    assert [label.step for label in finding.story] == [1, 2, 3]
+    assert spelled == ["torch.tanh(trunk(x))", FIRST.format(""), SECOND.format(""), "loss.backward()"]
+    assert [label.step for label in finding.story] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(("parameter", "argument", "given", "wanted"), PASSED.values(), ids=PASSED)
@@ -225,3 +225,36 @@ def test_the_call_that_decides_about_retaining_is_repaired(
     fixed = repaired(tmp_path, program(given), unsafe=True, select=("GF301",)).removeprefix("\n")
     assert fixed == program(wanted)
     exec(compile(fixed, "page.py", "exec"), {})
+
+
+STEPPED = """
+import torch
+from torch import nn
+from torch.distributions import {kind}
+
+trunk, actor, critic = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)), nn.Linear(4, 4), nn.Linear(4, 1)
+first = torch.optim.SGD([*trunk.parameters(), *critic.parameters()], 0.1)
+second = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], 0.1)
+for _ in range(3):
+    features = trunk(torch.randn(8, 4))
+    policy = {made}
+    losses = {{"critic": critic(features).pow(2).mean(), "actor": -policy.log_prob(policy.sample()).mean()}}
+    for name, optimizer in {{"critic": first, "actor": second}}.items():
+        optimizer.zero_grad()
+        losses[name].backward(retain_graph=True)
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("Categorical", "Categorical(logits=actor(features))"),
+        ("Normal", "Normal(actor(features), 1.0)"),
+        ("Independent, Normal", "Independent(Normal(actor(features), 1.0), 1)"),
+    ],
+)
+def test_what_is_no_tensor_is_not_detached(kind: str, made: str) -> None:
+    found = findings_of(Path("train.py"), STEPPED.format(kind=kind, made=made))
+    texts = [getattr(each, "text", "") for finding in found if finding.fix is not None for each in finding.fix.operations]
+    assert "GF304" in {finding.code for finding in found} and not any("policy.detach" in text or text == ".detach()" for text in texts)

@@ -15,6 +15,8 @@ VARIABLES = "stuwxyz"  # of comprehensions in one another
 
 def detached(value: Value, text: str) -> str | None:
     """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
+    if isinstance(value, Unknown) and value.is_object:
+        return None  # it has no `detach()`
     if isinstance(value, Tensor) or (isinstance(value, Unknown) and value.node is not None and value.node.certain):
         return f"{text}.detach()"
     if value.is_plain:
