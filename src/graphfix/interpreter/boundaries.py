@@ -177,7 +177,8 @@ def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
     """Whether only the next iteration can meet what `iteration` has walked, and what a value carries on.
 
     A state that the loss of its own iteration does not read is walked one iteration late: so is what meets it freed. And so it is
-    where this iteration is the first that goes backward.
+    where this iteration is the first that goes backward through what a line has made: what waits from one iteration for the next, as
+    messages do, becomes a part of the state one iteration late.
     """
     depth = len(m.context)
     events: list[BackwardPass] = []
@@ -188,18 +189,27 @@ def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
             return False
         events.append(event)
     number = len(m.recording.walks) - len(events)
-    before = m.recording.walks[max(number - 1, 0) : number]
-    is_first = not any(is_inside(event.context, entry) for event in before)  # what lies inside follows one another
+    known = sites_walked(m.recording.walks[:number], entry)
     late = {
         node
         for event in events
         for node in event.nodes
-        if node.saves and node.walks[0] is event and (is_first or is_earlier(node, entry, iteration))
+        if node.saves and node.walks[0] is event and (node.site not in known or is_earlier(node, entry, iteration))
     }
     if not late:
         return False
     held = (nodes_in(value, attributes=False) for value in crossing(m.frame, entry.loop).values() if can_be_detached(value))
     return any(reaches(nodes, late) for nodes in held)
+
+
+def sites_walked(walks: list[BackwardPass], entry: LoopEntry) -> set[ast.AST]:
+    """What has made the nodes that the last of `walks` went through, those in earlier iterations of the loop."""
+    found: set[ast.AST] = set()
+    for event in reversed(walks):
+        if not is_inside(event.context, entry):  # what lies inside follows one another
+            break
+        found.update(node.site for node in event.nodes)
+    return found
 
 
 def is_inside(context: Context, entry: LoopEntry) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter import versions
 from graphfix.interpreter.attributes import get_attribute, get_item
-from graphfix.interpreter.boundaries import note_boundary
+from graphfix.interpreter.boundaries import is_unsettled, note_boundary
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import STAR, Env
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter, Suspend
-from graphfix.interpreter.iteration import goes_on, iterate
+from graphfix.interpreter.iteration import goes_on, iterate, next_item, rounds
 from graphfix.interpreter.places import assign, made_here
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
 from graphfix.interpreter.refusals import refuse_unbound
@@ -228,11 +228,23 @@ def combinations(m: Interpreter, generators: list[ast.comprehension], entry: Loo
     first, *others = generators
     over = evaluate(m, first.iter)
     entry.goes_on |= goes_on(over)
-    for index, item in enumerate(iterate(m, over, first.iter)):
+    for index, item in enumerate(rounds_of(m, over, first.iter, entry, outer)):
         m.context = (*outer, (entry, index))
         assign(m, first.target, item, None, StoreKind.ITEM)
         if all(truth(m, test, test) for test in first.ifs):
             yield from combinations(m, others, entry, outer)
+
+
+def rounds_of(m: Interpreter, over: Value, site: ast.expr, entry: LoopEntry, outer: Context) -> Iterator[Value]:
+    """The items that a comprehension goes over: as a loop does, one more where only that meets what the last one walked."""
+    items = iterate(m, over, site)
+    yield from items
+    if len(items) == rounds(site):
+        m.context = outer
+        further = next_item(m, over, items, site) if is_unsettled(m, entry, len(items) - 1) else None
+        if further is not None:
+            entry.further = len(items)
+            yield further
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
