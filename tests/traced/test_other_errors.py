@@ -98,7 +98,17 @@ def penalty(batch):
     return grad.norm()
 penalty(x)
 """
+COMPILED = """
+def energy(x):
+    return net(x).tanh().sum()
+compiled = torch.compile(energy, backend="aot_eager")
+def forces(x):
+    x.requires_grad_()
+    return torch.autograd.grad(compiled(x), x, create_graph=True)[0]  # made
+forces(x).pow(2).sum().backward()  # now
+"""
 ERRORS = {
+    "a gradient of compiled code": (COMPILED, ("made", "now"), ("took a gradient of compiled code", "does not support: error")),
     "a gradient of what is frozen": (FROZEN, ("made", "now"), ("this line told `net.weight` (attribute", "the gradient for `net.weight`")),
     "a gradient of data": (ASKED, ("now",), ("the gradient for `x` (variable) is asked for, which does not require grad",)),
     "a leaf by a hook": (EMBEDDED, ("made", "now"), ("this line made `hidden` (variable) a leaf", "writes to `hidden`")),

@@ -177,8 +177,8 @@ def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
     """Whether only the next iteration can meet what `iteration` has walked, and what a value carries on.
 
     A state that the loss of its own iteration does not read is walked one iteration late: so is what meets it freed. And so it is
-    where this iteration is the first that goes backward through what a line has made: what waits from one iteration for the next, as
-    messages do, becomes a part of the state one iteration late.
+    where this iteration is the first that goes backward, or that does through what a line of the loop makes: what waits from one
+    iteration for the next, as messages do, becomes a part of the state one iteration late.
     """
     depth = len(m.context)
     events: list[BackwardPass] = []
@@ -194,7 +194,7 @@ def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
         node
         for event in events
         for node in event.nodes
-        if node.saves and node.walks[0] is event and (node.site not in known or is_earlier(node, entry, iteration))
+        if node.saves and node.walks[0] is event and (not known or is_new(node, known, entry) or is_earlier(node, entry, iteration))
     }
     if not late:
         return False
@@ -214,6 +214,11 @@ def sites_walked(walks: list[BackwardPass], entry: LoopEntry) -> set[ast.AST]:
 
 def is_inside(context: Context, entry: LoopEntry) -> bool:
     return any(each is entry for each, _ in context)
+
+
+def is_new(node: Node, known: set[ast.AST], entry: LoopEntry) -> bool:
+    """Whether the loop has made the node at a place of which no earlier iteration went through one."""
+    return node.site not in known and is_inside(node.context, entry)
 
 
 def is_earlier(node: Node, entry: LoopEntry, iteration: int) -> bool:

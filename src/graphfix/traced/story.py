@@ -22,7 +22,7 @@ SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
 UNREDUCED = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one"
 # errors of which the run does not show what is to be done
-MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "leaf-write", "unused", "frozen", "ddp-unused")
+MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "leaf-write", "unused", "frozen", "once", "ddp-unused")
 MOST_NAMED = 8
 # what is to be done about a cut of which the run shows more than the error says
 REMEDIES = {
@@ -225,6 +225,12 @@ def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     yield failure.now, f"the gradient for {name} is asked for, which the loss was not computed from: error"
 
 
+def _once(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.made is not None:
+        yield failure.made, "this line took a gradient of compiled code, and kept the graph of it (create_graph=True)"
+    yield failure.now, "this backward() differentiates that gradient, which compiled code does not support: error"
+
+
 def _frozen(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     name = name_of(failure.carrier) or f"a tensor of shape {shape_of(failure)}"
     if failure.made is not None:
@@ -254,6 +260,7 @@ STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, s
     "leaf-write": ("", _leaf_written),
     "unused": ("", _unused),
     "frozen": ("", _frozen),
+    "once": ("", _once),
     "ddp-unused": (UNREDUCED, _unreduced),
 }
 

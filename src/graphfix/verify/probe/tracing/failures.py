@@ -18,7 +18,7 @@ from .writes import Writes
 
 MOST = 200_000  # nodes
 EXPECTED = re.compile(r"expected version (\d+)")
-SECOND, IN_PLACE, NO_GRAPH, UNUSED, FROZEN = "second", "inplace", "no-graph", "unused", "frozen"
+SECOND, IN_PLACE, NO_GRAPH, UNUSED, FROZEN, ONCE = "second", "inplace", "no-graph", "unused", "frozen", "once"
 
 
 def kind_of(error: BaseException) -> str:
@@ -32,6 +32,8 @@ def kind_of(error: BaseException) -> str:
         return NO_GRAPH
     if "One of the differentiated Tensors does not require grad" in text:
         return FROZEN
+    if "does not currently support double backward" in text:
+        return ONCE
     if "appears to not have been used in the graph" in text:
         return UNUSED
     return IN_PLACE if "modified by an inplace operation" in text else ""
@@ -45,6 +47,8 @@ def explain(
     with unseen():
         if told["kind"] in (NO_GRAPH, UNUSED, FROZEN):
             return told
+        if told["kind"] == ONCE:
+            return told | _compiled(roots)
         starts = [node for root in roots if (node := _node(root)) is not None]
         above = reached(starts)
         hits = [node for node in above if _refuses(node, told["kind"]) and _is_older(node, told["kind"])]
@@ -65,6 +69,15 @@ def explain(
             told.update(_written(error, life, frames, writes))
             told.update(_through(lives))
     return told
+
+
+def _compiled(roots: Iterable[Any]) -> dict[str, Any]:
+    """The line that took a gradient of compiled code with a graph: the nodes of such a gradient are named twice after their backward pass."""
+    for node in reached([node for root in roots if (node := _node(root)) is not None]):
+        life = node.metadata.get(KEY)
+        if "Compiled" in type(node).__name__ and type(node).__name__.endswith("BackwardBackward") and isinstance(life, Life):
+            return {"made": place(life.site, life.step, life.kind)}
+    return {}
 
 
 def _carried(lives: list[Life], frames: list[Any]) -> dict[str, Any]:
