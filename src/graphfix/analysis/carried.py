@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.second_backward import Cause, SecondBackward, owner_of
 from graphfix.analysis.subject import Draft, Tell
 from graphfix.autograd.iteration import Context
 from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
@@ -58,8 +58,9 @@ def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, t
             if finding is not None:
                 # objects of one class may meet in several walks, which make one story
                 alike = tuple(label.span for label in finding.story)
-                at = fault_of.get((loop, alike), fault_of.get((loop, group[0]), len(faults)))
-                fault_of[loop, alike] = fault_of[loop, group[0]] = at
+                parts = (group[0], owner_of(carrier))
+                at = fault_of.get((loop, alike), fault_of.get((loop, parts), len(faults)))
+                fault_of[loop, alike] = fault_of[loop, parts] = at
                 if at == len(faults):
                     faults.append([])
                 faults[at].append((carrier, finding))

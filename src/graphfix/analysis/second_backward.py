@@ -169,7 +169,7 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
     for name in names:
         group.carriers.setdefault(name, crossing)  # type: ignore[arg-type]
     if cause is Cause.CARRIED and boundary is not None:
-        for name, node in also_carried(run, boundary, event, attributes="." in names[0]):
+        for name, node in also_carried(run, boundary, event, owner_of(names[0])):
             group.carriers.setdefault(name, node)
     if cause is Cause.KEPT and crossing is not None:
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
@@ -253,12 +253,20 @@ def is_read_by(boundary: Boundary, name: str, node: Node) -> bool:
     return not read or any(part.lineno <= (statement.end_lineno or 0) for part in read)
 
 
-def also_carried(run: Run, boundary: Boundary, event: BackwardPass, *, attributes: bool) -> Iterator[tuple[str, Node]]:
-    """Further variables, or attributes, that bring a graph into this walk which is spent, or will be in the next: all have to be repaired."""
+def owner_of(name: str) -> str:
+    """The object that an attribute is one of, as it is written; empty of a variable."""
+    return name.rpartition(".")[0]
+
+
+def also_carried(run: Run, boundary: Boundary, event: BackwardPass, owner: str) -> Iterator[tuple[str, Node]]:
+    """Further variables, or attributes of the same object, that bring a graph into this walk which is spent, or will be in the next.
+
+    All of them have to be repaired.
+    """
     later = [node for node in event.below if node.order > boundary.order]
     entering = {parent: node.order for node in sorted(later, key=lambda n: -n.order) for parent in node.parents}
     for name, (_, nodes, freed, _) in boundary.held.items():
-        if (freed or name in boundary.spent) and ("." in name) is attributes:
+        if (freed or name in boundary.spent) and owner_of(name) == owner:
             for node in nodes:
                 if node in entering and node.certain and brings(run, boundary, name, node, entering[node]):
                     yield name, node
