@@ -72,12 +72,17 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def named_by(statement: ast.stmt, made: ast.AST) -> ast.AST:
     """What is assigned a new layer; the layer itself where it has no name of its own."""
-    if not isinstance(statement, ast.Assign):
+    if not isinstance(statement, ast.Assign) or is_called_at_once(statement, made):
         return made
     target, value = statement.targets[0], statement.value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return next((name for name, part in zip(target.elts, value.elts, strict=True) if made in subtree(part)), target)
     return target
+
+
+def is_called_at_once(statement: ast.stmt, made: ast.AST) -> bool:
+    """Whether a layer is used where it is made, and gone then: `nn.LayerNorm(8)(x)`."""
+    return any(isinstance(part, ast.Call) and part.func is made for part in subtree(statement))
 
 
 def report(evidence: Evidence, each: Untrained) -> Finding:
@@ -101,7 +106,11 @@ def report(evidence: Evidence, each: Untrained) -> Finding:
         made = given_too(evidence, each, target)
         repair = made if made is not None else NoFix(NAMELESS)
     finding = RULE.finding(evidence, message, program.span(statement), in_time(*story), repair, subject=about(each.made))
-    return finding if each.read is None else replace(finding, by_hand=f"read `{name}` where operations are recorded, or leave it out of the optimizer")
+    if each.read is not None:
+        return replace(finding, by_hand=f"read `{name}` where operations are recorded, or leave it out of the optimizer")
+    if is_called_at_once(statement, each.made):
+        return replace(finding, by_hand=f"make `{name}` once, where its module is made, so that `parameters()` gives its own")
+    return finding
 
 
 RULE = rule(

@@ -12,6 +12,18 @@ from graphfix.run.selection import Wanted
 from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
+    "the step leaves what has no gradient as it is": """
+both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
+for x, y in loader:
+    one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+    first.zero_grad()
+    one.backward()
+    first.step()
+    second.zero_grad()
+    two.backward()
+    second.step()
+""",
     "the step comes behind both walks": """
 d_loss = -(critic(real) - critic(generator(z).detach())).mean()
 g_loss = -critic(generator(z)).mean()
@@ -45,6 +57,18 @@ def test_what_is_left_alone(program: str) -> None:
 
 
 TOLD = {
+    "gradients of zeros are stepped, too": """
+both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
+for x, y in loader:
+    one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+    first.zero_grad(set_to_none=False)
+    one.backward()
+    first.step()
+    second.zero_grad(set_to_none=False)
+    two.backward()
+    second.step()
+""",
     "the critic is stepped first": """
 d_loss = -(critic(real) - critic(generator(z).detach())).mean()
 g_loss = -critic(generator(z)).mean()

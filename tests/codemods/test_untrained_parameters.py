@@ -21,7 +21,6 @@ torch.manual_seed(0)
 data = [(torch.randn(6, 4), torch.randn(6, 4)) for _ in range(3)]
 """
 STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
-TWO = "net, aux = nn.Linear(4, 4), nn.Linear(4, 4)\n"
 # a program; the name of what is not trained; the line that the repair makes, None where there is none
 NO_OPTIMIZER = {
     "a second layer": (
@@ -481,6 +480,14 @@ def test_what_no_optimizer_has(program: str, name: str, line: str | None) -> Non
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert line in repaired
     exec(compile(repaired, "train.py", "exec"), {})
+
+
+def test_a_layer_that_each_call_makes_anew_is_to_be_made_once() -> None:
+    program = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(4, 4)\n"
+    program += "    def forward(self, x):\n        h = nn.LayerNorm(4)(self.a(x))\n        return h\n\nnet = Net()\n"
+    program += f"opt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    loss = F.mse_loss(net(x), y)\n{STEP}"
+    (finding,) = told(program)
+    assert "`nn.LayerNorm(4)`" in finding.message and "where its module is made" in finding.by_hand
 
 
 @pytest.mark.parametrize(("program", "name"), UNRECORDED.values(), ids=UNRECORDED)

@@ -23,6 +23,7 @@ class Update:
 
     `complete`: whether these are all of them, as far as the optimizer was understood. `guessed`: those that stand for the parameters
     of modules that are not in sight, of which nothing else is known. `ahead`: the run came to it before its turn, behind a `yield`.
+    `zeros`: the clearing leaves gradients of zeros.
     """
 
     site: ast.AST
@@ -33,6 +34,7 @@ class Update:
     complete: bool = True
     guessed: frozenset[Leaf] = frozenset()
     ahead: bool = False
+    zeros: bool = False
 
 
 class Fate(enum.Enum):

@@ -451,10 +451,11 @@ class Interpreter:
             self.update(site, True, frozenset((leaf,)))
 
     def update(
-        self, site: ast.AST, steps: bool, leaves: frozenset[Leaf], complete: bool = True, guessed: frozenset[Leaf] = frozenset()
+        self, site: ast.AST, steps: bool, leaves: frozenset[Leaf], complete: bool = True, guessed: frozenset[Leaf] = frozenset(),
+        zeros: bool = False,
     ) -> None:  # fmt: skip
         """A step with the gradients of `leaves`, or their clearing, here and now."""
-        made = Update(site, self.now(), steps, leaves, self.trace(), complete, guessed, self.is_ahead)
+        made = Update(site, self.now(), steps, leaves, self.trace(), complete, guessed, self.is_ahead, zeros)
         self.recording.updates.append(made)
 
     @property

@@ -141,6 +141,8 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     name = target.attr
     if name == "requires_grad":
         set_flag(m, holder, value, target)
+    if name in ("grad", "_grad") and not value.is_none:
+        m.recording.sets_gradients = True
     if isinstance(holder, Tensor):
         if name == "data":
             m.recording.written.append((holder, True))  # the version counter does not move

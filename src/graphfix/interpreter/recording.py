@@ -278,7 +278,8 @@ class Recording:
     was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `passed`: the
     last branches of an `if` without `else` that were passed by, with the question that decided it; `tried`: the
     branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to
-    need no gradient, and `freezes`: where; `thaws`: whether something unknown was told to need one; `networks`: those of networks whose parameters need one,
+    need no gradient, and `freezes`: where; `thaws`: whether something unknown was told to need one; `sets_gradients`: whether the
+    program sets a gradient itself; `networks`: those of networks whose parameters need one,
     as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
     ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
@@ -331,6 +332,7 @@ class Recording:
     freezes: dict[ast.AST, None] = field(default_factory=dict)
     networks: set[object] = field(default_factory=set)
     thaws: bool = False
+    sets_gradients: bool = False
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
     asked: dict[ast.AST, bool] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.autograd.backward import WalkKind
 from graphfix.autograd.graph import Leaf
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
@@ -55,6 +56,7 @@ from graphfix.models.operations import (
     changed_in_place,
     operation,
 )
+from graphfix.models.registered import reached
 from graphfix.models.unknown_methods import given_to, is_strange
 from graphfix.models.words import PROVES_MODULE
 from graphfix.source.subtree import subtree
@@ -320,15 +322,16 @@ def optimizer_method(
     if name == "add_param_group":
         receiver.parameters.extend((*arguments, *keywords.values()))
     if name == "zero_grad":
-        note_update(m, receiver, site, steps=False)
+        flag = keywords.get("set_to_none", arguments[0] if arguments else None)
+        note_update(m, receiver, site, steps=False, zeros=flag is not None and not (isinstance(flag, Constant) and flag.value))
     return NonTensor((name, receiver.serial, m.now()))
 
 
-def note_update(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) -> frozenset[Leaf]:
-    """Note a step of the optimizer, or the clearing of its gradients. Returns the leaves."""
+def note_update(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool, *, zeros: bool = False) -> frozenset[Leaf]:
+    """Note a step of the optimizer, or the clearing of its gradients, which may leave `zeros`. Returns the leaves."""
     leaves, guessed = frozenset(leaves_in(optimizer)), guessed_leaves(m, optimizer)
     complete = bool(leaves) and all(is_understood(each, set()) for each in optimizer.parameters[:1])
-    m.update(site, steps, leaves, complete, guessed)
+    m.update(site, steps, leaves, complete, guessed, zeros)
     return leaves | guessed
 
 
@@ -360,10 +363,28 @@ def is_understood(value: Value, seen: set[int]) -> bool:
 
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
-    """A step: every parameter of the optimizer has a new version."""
+    """A step: every parameter of the optimizer that may have a gradient has a new version."""
     for leaf in note_update(m, optimizer, site, steps=True):
-        leaf.version += 1
+        leaf.version += may_have_gradient(m, leaf)
         leaf.trained = True
+
+
+def may_have_gradient(m: Interpreter, leaf: Leaf) -> bool:
+    """Whether a step may change a parameter: one whose gradient is None it leaves alone.
+
+    `zero_grad()` makes it None: https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html. Code out of sight that
+    has the parameter may bring a gradient.
+    """
+    recording = m.recording
+    if recording.sets_gradients or not (leaf.module or leaf.is_parameter):
+        return True
+    cleared = max((each.order for each in recording.updates if not each.steps and leaf in each.leaves and not each.zeros), default=-1)
+    for walk in reversed(recording.walks):
+        if walk.order < cleared:
+            break
+        if walk.kind is not WalkKind.GRAD and any(leaf in node.leaves or not node.certain for node in walk.below):
+            return True
+    return any(leaf in set(reached(each.values)) for each in recording.handed)
 
 
 def run_closure(m: Interpreter, closure: Value, site: ast.AST, times: int, optimizer: Optimizer | None = None) -> Value:
