@@ -25,7 +25,7 @@ def used(body: str) -> list[bool]:
     """For the generator and the critic: may the gradient that the first walk leaves there be used?"""
     run, event = first_walk(body)
     names = {leaf: name for name in ("gen", "critic") for leaf in leaves_of(run, name)}
-    free = {names[leaf] for leaf in run.fates.leaves_below(event) if leaf in names and not run.fates.is_dropped(event, leaf)}
+    free = {names[leaf] for leaf in event.leaves if leaf in names and not run.fates.is_dropped(event, leaf)}
     return [name in free for name in ("gen", "critic")]
 
 

@@ -29,9 +29,7 @@ net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "aux",
         "SGD([*net.parameters(), *aux.parameters()], 0.1)",
@@ -43,9 +41,7 @@ aux = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
 opt = torch.optim.Adam(net.parameters(), lr=0.1)
 for x, y in data:
     loss = F.mse_loss(net(x) + aux(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "aux",
         "Adam([*net.parameters(), *aux.parameters()], lr=0.1)",
@@ -57,9 +53,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "net",
         None,
@@ -77,9 +71,7 @@ criterion = Loss()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = criterion(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "self.scale",
         None,
@@ -126,9 +118,7 @@ for x, y in data:
     with torch.no_grad():
         x = x * scale
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "scale",
     ),
@@ -147,9 +137,7 @@ net = Net()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "self.enc",
     ),
@@ -169,9 +157,7 @@ net = Net()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "self.enc",
     ),
@@ -183,9 +169,7 @@ for x, y in data:
     with torch.no_grad():
         h = aux(x)
     loss = F.mse_loss(net(h), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "aux",
     ),
@@ -197,9 +181,7 @@ for x, y in data:
     with torch.set_grad_enabled(False):
         h = aux(x)
     loss = F.mse_loss(net(x) + h, y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
         "aux",
     ),
@@ -210,18 +192,14 @@ net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "a group each": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD([{'params': net.parameters()}, {'params': aux.parameters(), 'lr': 1.0}], 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "given later": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -229,9 +207,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 opt.add_param_group({'params': aux.parameters()})
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "frozen": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -239,9 +215,7 @@ aux.requires_grad_(False)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "frozen one by one": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -250,9 +224,7 @@ for p in aux.parameters():
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "in evaluation mode": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -260,9 +232,7 @@ aux.eval()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "loaded": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -270,18 +240,14 @@ aux.load_state_dict(nn.Linear(4, 4).state_dict())
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "stepped by hand": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
     for p in aux.parameters():
         p.data -= 0.1 * p.grad
 """,
@@ -305,9 +271,7 @@ for x, y in data:
     with torch.no_grad():
         goal = mean(x)
     loss = F.mse_loss(net(x), goal)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
     with torch.no_grad():
         for a, b in zip(mean.parameters(), net.parameters()):
             a.lerp_(b, 0.1)
@@ -320,9 +284,7 @@ for x, y in data:
     with torch.no_grad():
         goal = target(y)
     loss = F.mse_loss(net(x), goal)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "an adapter": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -330,9 +292,7 @@ net.requires_grad_(False)
 opt = torch.optim.SGD(aux.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x) + aux(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "an input is trained through a network": """
 net = nn.Linear(4, 4)
@@ -340,9 +300,7 @@ image = torch.zeros(6, 4, requires_grad=True)
 opt = torch.optim.SGD([image], 0.1)
 for x, y in data:
     loss = F.mse_loss(net(image), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "read with a graph, too": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -351,9 +309,7 @@ for x, y in data:
     with torch.no_grad():
         h = aux(x)
     loss = F.mse_loss(net(h), y) + aux(x).pow(2).mean()
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "a frozen encoder whose parameters were given, too": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -363,9 +319,7 @@ for x, y in data:
     with torch.no_grad():
         h = aux(x)
     loss = F.mse_loss(net(h), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "given to code out of sight": """
 from elsewhere import prepare
@@ -374,9 +328,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 aux = prepare(aux)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "an optimizer out of sight": """
 from elsewhere import Ranger
@@ -385,9 +337,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 other = Ranger(aux.parameters())
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
     other.step()
 """,
     "trained in another phase": """
@@ -395,24 +345,18 @@ net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 opt = torch.optim.SGD(aux.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(aux(net(x)), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "only the last layer is given": """
 net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
 opt = torch.optim.SGD(net[1].parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
     "only a head is given": """
 class Net(nn.Module):
@@ -426,9 +370,20 @@ net = Net()
 opt = torch.optim.SGD(net.head.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
+""",
+    "many layers, whose parameters a function gathers": """
+def gathered(layers):
+    found = []
+    for layer in layers:
+        found.extend(layer.parameters())
+    return found
+layers = [nn.Linear(4, 4) for _ in range(4)]
+last, very_last = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(gathered([*layers, last, very_last]), 0.1)
+for x, y in data:
+    loss = F.mse_loss(very_last(last(layers[0](x))), y)
+    STEP
 """,
     "no step at all": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
@@ -450,34 +405,37 @@ net = Net()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.mse_loss(net(x), y)
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
+    STEP
 """,
 }
 
 
+def whole(program: str) -> str:
+    """A program that can be run: a line STEP stands for a training step with the `loss`."""
+    return HEAD + program.replace("    STEP\n", STEP)
+
+
 def told(program: str) -> list[Finding]:
-    return [each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF316" and not each.yields_to]
+    return [each for each in findings_of(Path("train.py"), whole(program)) if each.code == "GF316" and not each.yields_to]
 
 
 @pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_what_is_left_alone(program: str) -> None:
     if "elsewhere" not in program:
-        exec(compile(HEAD + program, "train.py", "exec"), {})
+        exec(compile(whole(program), "train.py", "exec"), {})
     assert told(program) == []
 
 
 @pytest.mark.parametrize(("program", "name", "line"), NO_OPTIMIZER.values(), ids=NO_OPTIMIZER)
 def test_what_no_optimizer_has(program: str, name: str, line: str | None) -> None:
-    exec(compile(HEAD + program, "train.py", "exec"), {})
+    exec(compile(whole(program), "train.py", "exec"), {})
     (finding,) = told(program)
     assert finding.message == f"no optimizer has `{name}`, which gets gradients"
     if line is None:
         assert finding.fix is None and finding.unfixed
         return
     assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
-    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    repaired = apply_fixes(whole(program), [finding.fix]).text
     assert line in repaired
     exec(compile(repaired, "train.py", "exec"), {})
 
@@ -492,7 +450,7 @@ def test_a_layer_that_each_call_makes_anew_is_to_be_made_once() -> None:
 
 @pytest.mark.parametrize(("program", "name"), UNRECORDED.values(), ids=UNRECORDED)
 def test_what_nothing_is_recorded_of(program: str, name: str) -> None:
-    exec(compile(HEAD + program, "train.py", "exec"), {})
+    exec(compile(whole(program), "train.py", "exec"), {})
     (finding,) = told(program)
     assert finding.message == f"the loss does not train `{name}`, which an optimizer has"
     assert finding.fix is None and f"read `{name}` where operations are recorded" in finding.by_hand

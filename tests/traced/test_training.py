@@ -20,7 +20,7 @@ torch.manual_seed(0)
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
 data = [(torch.randn(6, 4), torch.randint(0, 2, (6,))) for _ in range(4)]
 """
-STEP = """
+STEP = """\
     opt.zero_grad()
     loss.backward()  # walk
     opt.step()  # step
@@ -32,9 +32,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     out = net(x).argmax(1).float()  # cut
     loss = (out - y).abs().mean().requires_grad_()
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["argmax() has no gradient", "leave `requires_grad` out"],
     ),
@@ -46,9 +44,7 @@ for x, y in data:
         out = net(x)  # cut
     loss = F.cross_entropy(out, y)
     loss.requires_grad = True
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["ran without recording", "leave `requires_grad` out"],
     ),
@@ -58,9 +54,7 @@ opt = torch.optim.SGD(net.parameters(), 0.1)
 net = nn.Linear(4, 2)
 for x, y in data:
     loss = F.cross_entropy(net(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["`net.weight`", "which no optimizer has", "behind what replaces or wraps them"],
     ),
@@ -70,9 +64,7 @@ from torch.autograd import Variable
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = Variable(F.cross_entropy(net(x), y), requires_grad=True)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["leave `requires_grad` out"],
     ),
@@ -86,9 +78,7 @@ for x, y in data:
     with torch.no_grad():
         scaled = x * scale  # cut
     loss = F.cross_entropy(net(scaled), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["never trained: `scale` had no gradient at any of 4 steps", "reads them without recording"],
     ),
@@ -106,9 +96,7 @@ net = Both()
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["never trained: `net.enc.weight` and `net.enc.bias`", "reads them without recording"],
     ),
@@ -118,9 +106,7 @@ aux = nn.Linear(4, 2)
 opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x) + 0.0 * aux(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["had a gradient of zeros only at any of 4 steps"],
     ),
@@ -130,9 +116,7 @@ aux = nn.Linear(4, 2)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x) + aux(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
         ["no optimizer has", "`aux.weight`", "Give them to the optimizer"],
     ),
@@ -158,18 +142,14 @@ RIGHT = {
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
     "a frozen backbone": """
 net[0].requires_grad_(False)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
     "a closure": """
 opt = torch.optim.LBFGS(net.parameters(), max_iter=2)
@@ -202,9 +182,7 @@ for x, y in data:
     with torch.no_grad():
         goal = mean(x)
     loss = F.mse_loss(net(x), goal)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
     with torch.no_grad():
         for a, b in zip(mean.parameters(), net.parameters()):
             a.lerp_(b, 0.1)
@@ -214,9 +192,7 @@ aux = nn.Linear(4, 2)
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x) + aux(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
     for p in aux.parameters():
         p.data -= 0.1 * p.grad
         p.grad = None
@@ -226,9 +202,17 @@ aux = nn.Linear(4, 2)
 opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
 for number, (x, y) in enumerate(data):
     loss = F.cross_entropy(net(x) + aux(x) if number % 2 else net(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
+""",
+    "an optimizer that comes later": """
+aux = nn.Linear(4, 2)
+for number, (x, y) in enumerate(data):
+    loss = F.cross_entropy(net(x) + aux(x), y)
+    if not number:
+        loss.backward()
+        opt, later = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(aux.parameters(), 0.1)
+        continue
+    STEP
 """,
     "an adapter": """
 net.requires_grad_(False)
@@ -237,18 +221,14 @@ nn.init.zeros_(lora.weight)
 opt = torch.optim.SGD(lora.parameters(), 0.1)
 for x, y in data:
     loss = F.cross_entropy(net(x) + lora(x), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
     "a sparse gradient": """
 rows = nn.Embedding(9, 4, sparse=True)
 opt = torch.optim.SGD(rows.parameters(), 0.1)
 for x, y in data:
     loss = (rows(y) - x).pow(2).mean()
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
 """,
     "a gradient that is kept": """
 opt = torch.optim.SGD(net.parameters(), 0.1)
@@ -256,17 +236,20 @@ for x, y in data:
     h = net[0](x)
     h.retain_grad()
     loss = F.cross_entropy(net[2](h), y)
-    opt.zero_grad()
-    loss.backward()  # walk
-    opt.step()  # step
+    STEP
     h.grad.norm()
 """,
 }
 
 
+def whole(program: str) -> str:
+    """A program whose line STEP stands for a training step with the `loss`."""
+    return program.replace("    STEP\n", STEP)
+
+
 @pytest.mark.parametrize(("program", "said"), NOTHING.values(), ids=NOTHING)
 def test_a_run_that_trains_nothing_is_told(graphfix: Any, tmp_path: Path, program: str, said: list[str]) -> None:
-    script = HEAD + program
+    script = HEAD + whole(program)
     done, _ = traced(graphfix, tmp_path, script)
     told = done.stderr.decode()
     assert done.returncode == 0 and "trains nothing: no gradient came to any of 4 parameters, in 4 steps" in told
@@ -278,7 +261,7 @@ def test_a_run_that_trains_nothing_is_told(graphfix: Any, tmp_path: Path, progra
 
 @pytest.mark.parametrize(("program", "said"), NEVER.values(), ids=NEVER)
 def test_what_is_never_trained_is_told(graphfix: Any, tmp_path: Path, program: str, said: list[str]) -> None:
-    script = HEAD + program
+    script = HEAD + whole(program)
     done, _ = traced(graphfix, tmp_path, script)
     told = done.stderr.decode()
     assert done.returncode == 0 and "trains nothing" not in told
@@ -290,7 +273,8 @@ def test_what_is_never_trained_is_told(graphfix: Any, tmp_path: Path, program: s
 def test_what_is_trained_as_it_is_meant_is_not_told(graphfix: Any, tmp_path: Path) -> None:
     """All of them in one run, each as a function of its own."""
     imports, _, made = HEAD.partition("torch.manual_seed")
-    programs = (f"def run():\n{indent(f'torch.manual_seed{made}{program}', '    ')}\n\nrun()\n" for program in RIGHT.values())
+    texts = (f"torch.manual_seed{made}{whole(program)}" for program in RIGHT.values())
+    programs = (f"def run():\n{indent(text, '    ')}\n\nrun()\n" for text in texts)
     done, kept = traced(graphfix, tmp_path, imports + "".join(programs))
     assert done.returncode == 0 and kept["walk_count"] > 3 * len(RIGHT), done.stderr
     assert b"nothing wrong" in done.stderr and b"trained" not in done.stderr and b"no optimizer" not in done.stderr, done.stderr
@@ -298,7 +282,7 @@ def test_what_is_trained_as_it_is_meant_is_not_told(graphfix: Any, tmp_path: Pat
 
 def test_a_gradient_that_torch_does_not_keep_is_told(graphfix: Any, tmp_path: Path) -> None:
     script = HEAD + "opt = torch.optim.SGD(net.parameters(), 0.1)\nfor x, y in data:\n    h = net[0](x)\n"
-    script += f"    loss = F.cross_entropy(net[2](h), y){STEP}    print(h.grad)  # read\n"
+    script += f"    loss = F.cross_entropy(net[2](h), y)\n{STEP}    print(h.grad)  # read\n"
     done, _ = traced(graphfix, tmp_path, script)
     told = done.stderr.decode()
     assert "no gradient is kept" in told and f"train.py:{line_of(script, 'read')}" in told and "retain_grad()" in told

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
@@ -45,8 +46,7 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
     held = {key(leaf) for run in trains for leaf in held_in(run)}
     found: dict[Key, Untrained] = {}
     for run in trains:
-        for each in (*without_optimizer(run), *without_graph(run)):
-            leaf, told = each
+        for leaf, told in (*without_optimizer(run), *without_graph(run)):
             is_other = key(leaf) in (held if told.read is None else walked)
             if not is_other and (is_clear or told.read is None) and evidence.program.holds(told.made):
                 found.setdefault(key(leaf), told)
@@ -72,7 +72,7 @@ def is_whole(run: Run) -> bool:
 
 def walked_in(run: Run) -> set[Leaf]:
     """The parameters that some backward pass of a run reaches."""
-    return {leaf for walk in run.recording.walks for node in walk.below for leaf in node.leaves}
+    return {leaf for walk in run.recording.walks for leaf in walk.leaves}
 
 
 def held_in(run: Run) -> set[Leaf]:
@@ -97,11 +97,19 @@ def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     for walk, step in steps_of(run):
         if not any(leaf.module for leaf in step.leaves):
             continue  # an input is trained, and what it goes through stays as it is
-        below = {leaf for node in walk.below for leaf in node.leaves}
-        for leaf in sorted(below - held, key=lambda each: getattr(each.site, "lineno", 0)):
+        for leaf in ordered(walk.leaves - held):
             # the gradient of a parameter that is no layer's may be what the program is after
             if leaf.module and leaf.requires_grad and not leaf.is_parameter and leaf.site is not None and not is_part_of(walk, leaf, step):
                 yield leaf, Untrained(leaf.site, walk, step, None, tuple(run.recording.optimizers))
+
+
+def ordered(leaves: Iterable[Leaf], second: Mapping[Leaf, ast.AST] = MappingProxyType({})) -> list[Leaf]:
+    """Leaves in the order of the places that make them, and then of `second` ones."""
+    return sorted(leaves, key=lambda leaf: (position(leaf.site), position(second.get(leaf))))
+
+
+def position(site: ast.AST | None) -> tuple[int, int]:
+    return getattr(site, "lineno", 0), getattr(site, "col_offset", 0)
 
 
 def is_part_of(walk: BackwardPass, leaf: Leaf, step: Update) -> bool:
@@ -116,7 +124,7 @@ def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     recording, others = run.recording, walked_in(run) | elsewhere(run)
     for walk, step in steps_of(run):
         lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how is How.UNRECORDED}
-        idle = [leaf for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others]
+        idle = ordered((leaf for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others), recording.unrecorded)
         if any(recording.unrecorded[leaf] in lost for leaf in idle):
             for leaf in idle:
                 if leaf.site is not None and leaf.requires_grad:
@@ -129,7 +137,6 @@ def steps_of(run: Run) -> Iterator[tuple[BackwardPass, Update]]:
     walked = walked_in(run)
     is_idle = not any(step.leaves & walked for step in steps)
     for walk in run.recording.walks:
-        below = {leaf for node in walk.below for leaf in node.leaves}
-        step = next((each for each in steps if each.order > walk.order and (is_idle or each.leaves & below)), None)
+        step = next((each for each in steps if each.order > walk.order and (is_idle or each.leaves & walk.leaves)), None)
         if step is not None:
             yield walk, step

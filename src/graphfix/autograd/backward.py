@@ -90,6 +90,11 @@ class BackwardPass:
     nodes: list[Node] = field(default_factory=list)
 
     @cached_property
+    def leaves(self) -> frozenset[Leaf]:
+        """The leaves that it leads to."""
+        return frozenset(leaf for node in self.below for leaf in node.leaves)
+
+    @cached_property
     def below(self) -> list[Node]:
         """Every node of the graph, the roots first."""
         return history(list(self.roots))

@@ -63,17 +63,10 @@ class Fates:
         self.read = read
         self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[BackwardPass, set[Node]] = {}
-        self.below: dict[BackwardPass, set[Leaf]] = {}
         self.known: dict[tuple[object, Leaf], set[Fate]] = {}
         for event in walks:
-            for leaf in self.leaves_below(event):
+            for leaf in event.leaves:
                 self.known.setdefault((event.site, leaf), set()).add(self.fate(event, leaf))
-
-    def leaves_below(self, event: BackwardPass) -> set[Leaf]:
-        """The leaves in which the walk leaves a gradient."""
-        if event not in self.below:
-            self.below[event] = {leaf for node in event.below for leaf in node.leaves}
-        return self.below[event]
 
     def fate(self, event: BackwardPass, leaf: Leaf) -> Fate:
         """What the next update of the leaf does with its gradient, where none before may be one, too."""
@@ -131,7 +124,7 @@ def severable(fates: Fates, event: BackwardPass, bad: Iterable[Node]) -> list[tu
     """
     wanted = set(bad)
     kept = fates.leading(event)
-    if any(fates.is_for_others(event, leaf) for leaf in fates.leaves_below(event)):
+    if any(fates.is_for_others(event, leaf) for leaf in event.leaves):
         return None
     if not kept or kept & wanted:
         return None

@@ -21,7 +21,8 @@ from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
-from graphfix.interpreter.recording import Bare, Mode, Read, ReadKind, Recording, Unreduced, Update, Use
+from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Unreduced, Update, Use
+from graphfix.interpreter.severed import note_bare
 from graphfix.interpreter.values import (
     Arguments,
     Instance,
@@ -384,7 +385,7 @@ class Interpreter:
             self.ensure_graph(root, site)
             nodes.extend(nodes_in(root, attributes=False))
         if not nodes:
-            self.note_bare(site, roots, receiver)
+            note_bare(self, site, roots, receiver)
             return None
         event = BackwardPass(
             site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, kind,
@@ -406,17 +407,6 @@ class Interpreter:
                 self.recording.single.update(event.roots)
                 self.recording.divided.update(root.node for root in roots if root.node is not None and is_part(root))
         return event
-
-    def note_bare(self, site: ast.Call, roots: list[Value], receiver: ast.expr | None) -> None:
-        """Take note of a backward pass that finds no graph: one that raises, or begins at what was told to require grad after it had lost its own."""
-        tensors = [root for root in roots if isinstance(root, Tensor)]
-        if len(tensors) < len(roots) or any(root.leaf is not None and root.severed is None for root in tensors):
-            return
-        leaf = next((root.leaf for root in tensors if root.leaf is not None), None)
-        if leaf is None:
-            self.recording.empty.append(site)
-        lost = next((root.severed for root in tensors), None)
-        self.recording.bare.append(Bare(site, self.trace(), lost, receiver, leaf.site if leaf is not None else None))
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""

@@ -78,7 +78,19 @@ def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
         if further is None:
             break
         items = [*items, further]
-    return items[:1] if m.frame.is_plain else items
+    seen = items[:1] if m.frame.is_plain else items
+    note_passed_over(m, value, len(seen))
+    return seen
+
+
+def note_passed_over(m: Interpreter, value: Value, seen: int) -> None:
+    """Take note of what a loop over `value` does not come to, as it sees the first few items alone."""
+    members: list[Value] = list(value.children or ()) if isinstance(value, TorchModule) else []
+    if isinstance(value, (Sequence, Mapping)):
+        members = list(value.items if isinstance(value, Sequence) else value.items.values())
+    rest = members[min(seen, LOOP_LIMIT) :]
+    if rest:
+        m.recording.passed_over[value] = rest
 
 
 def next_item(m: Interpreter, value: Value, items: list[Value], site: ast.AST) -> Value | None:
@@ -126,8 +138,6 @@ def another(m: Interpreter, item: Value, index: int) -> Value | None:
 
 
 def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
-    if isinstance(value, (Sequence, Mapping)) and len(value.items) > LOOP_LIMIT:
-        m.recording.passed_over[value] = list(value.members())[LOOP_LIMIT:]
     if isinstance(value, Sequence) and (value.items or not value.open):
         return first_of(value.items) if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
     if isinstance(value, Mapping) and (value.items or not value.open):
@@ -137,7 +147,6 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Tensor):
         return [row(m, value, site) for _ in range(rounds(site))]
     if isinstance(value, TorchModule) and value.children:
-        m.recording.passed_over[value] = value.children[LOOP_LIMIT:]
         return first_of(value.children)
     if isinstance(value, Parameters):
         return [value.item]

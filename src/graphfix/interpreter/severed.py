@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.autograd.graph import Node
 from graphfix.autograd.severed import How, Severed
+from graphfix.interpreter.recording import Bare
 from graphfix.interpreter.values import NonTensor, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     if any(map(has_graph, given)):
         if not m.grad_enabled and m.switched_off_at is not None:
             return Severed(m.switched_off_at, How.SWITCHED_OFF, nodes_of(given))
-        return Severed(site, how, nodes_of(given), leaves=tuple(value.leaf for value in given if isinstance(value, Tensor) and value.leaf is not None))
+        leaves = tuple(value.leaf for value in given if isinstance(value, Tensor) and value.leaf is not None)
+        return Severed(site, how, nodes_of(given), leaves=leaves)
     read = [value.source for value in given if isinstance(value, NonTensor) and value.source is not None]
     if any(map(has_graph, read)):
         return Severed(site, How.COPIED, nodes_of(read))
@@ -36,6 +38,18 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     if earlier is not None or leaf is None or leaf.frozen_at is None:
         return earlier
     return Severed(leaf.frozen_at, How.FROZEN, leaf=leaf)
+
+
+def note_bare(m: Interpreter, site: ast.Call, roots: list[Value], receiver: ast.expr | None) -> None:
+    """Take note of a backward pass that finds no graph: one that raises, or begins at what was told to require grad after it had lost its own."""
+    tensors = [root for root in roots if isinstance(root, Tensor)]
+    if len(tensors) < len(roots) or any(root.leaf is not None and root.severed is None for root in tensors):
+        return
+    leaf = next((root.leaf for root in tensors if root.leaf is not None), None)
+    if leaf is None:
+        m.recording.empty.append(site)
+    lost = next((root.severed for root in tensors), None)
+    m.recording.bare.append(Bare(site, m.trace(), lost, receiver, leaf.site if leaf is not None else None))
 
 
 def nodes_of(values: Iterable[Value]) -> tuple[Node, ...]:

@@ -18,7 +18,7 @@ from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import STAR, Env, Frame
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return, Suspend
-from graphfix.interpreter.iteration import LOOP_LIMIT, goes_on, iterate, next_item, rounds
+from graphfix.interpreter.iteration import LOOP_LIMIT, goes_on, iterate, next_item, note_passed_over, rounds
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.recording import StoreKind
 from graphfix.interpreter.regions import run_try, run_with
@@ -167,7 +167,7 @@ def take_passed_arm(m: Interpreter, before: ast.stmt) -> None:
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     value = evaluate(m, s.iter)
     items = iterate(m, value, s)[: rounds_now(m, s, None)]
-
+    note_passed_over(m, value, len(items))
     entry = m.loop(s)
     entry.goes_on = goes_on(value)
 

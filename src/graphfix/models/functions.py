@@ -30,12 +30,10 @@ from graphfix.models.modules import (
 from graphfix.models.operations import (
     operation,
 )
+from graphfix.models.optimizers import owners_of
 from graphfix.models.registered import note_optimizer
 from graphfix.models.registry import model_of
-from graphfix.models.tensor_methods import (
-    call_torch_method,
-    owners_of,
-)
+from graphfix.models.tensor_methods import call_torch_method
 
 
 def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:

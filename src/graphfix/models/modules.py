@@ -45,6 +45,7 @@ from graphfix.models.operations import (
     structure,
     wanted_tensor,
 )
+from graphfix.models.optimizers import leaves_zeros
 from graphfix.models.registered import note_reached
 from graphfix.models.saving import save
 from graphfix.models.submodules import buffers, listed, submodule
@@ -280,6 +281,15 @@ def register(m: Interpreter, receiver: TorchModule | Instance, name: str, key: V
         receiver.buffers.append(word)
 
 
+def load(m: Interpreter, module: Value, arguments: Arguments) -> None:
+    """The parameters of a module get other content: that of another one, where it is in sight."""
+    for leaf in leaves_in(module):
+        leaf.version += 1
+        m.recording.loaded.add(leaf)
+    if arguments and isinstance(arguments[0], NonTensor) and arguments[0].source is not None:
+        note_copied(module, arguments[0].source)
+
+
 def module_method(
     m: Interpreter, receiver: TorchModule | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
@@ -313,14 +323,10 @@ def module_method(
     if name in ("items", "values", "keys") and isinstance(receiver, TorchModule):
         return container_view(receiver, name)
     if name == "zero_grad":
-        m.update(site, False, frozenset(leaves_in(receiver)))
+        m.update(site, False, frozenset(leaves_in(receiver)), zeros=leaves_zeros(arguments, keywords))
         return NONE
     if name == "load_state_dict":
-        for leaf in leaves_in(receiver):
-            leaf.version += 1
-            m.recording.loaded.add(leaf)
-        if arguments and isinstance(arguments[0], NonTensor) and arguments[0].source is not None:
-            note_copied(receiver, arguments[0].source)
+        load(m, receiver, arguments)
         return NONE
     if name == "state_dict":
         return NonTensor((name, receiver.serial, m.now()), source=receiver)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from graphfix.autograd.backward import WalkKind
-from graphfix.autograd.graph import Leaf
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
 from graphfix.effects.table import OpFacts, facts
@@ -27,7 +24,6 @@ from graphfix.interpreter.values import (
     Function,
     Instance,
     Keywords,
-    Mapping,
     NonTensor,
     Optimizer,
     Parameters,
@@ -56,7 +52,7 @@ from graphfix.models.operations import (
     changed_in_place,
     operation,
 )
-from graphfix.models.registered import reached
+from graphfix.models.optimizers import optimizer_method, run_closure
 from graphfix.models.unknown_methods import given_to, is_strange
 from graphfix.models.words import PROVES_MODULE
 from graphfix.source.subtree import subtree
@@ -306,99 +302,3 @@ def distribution_method(m: Interpreter, receiver: Unknown, name: str, arguments:
     if node is not None and name == "rsample":
         node.random = True
     return Tensor(node)
-
-
-def optimizer_method(
-    m: Interpreter, receiver: Optimizer, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
-) -> Value:
-    if name == "step":
-        closure = arguments[0] if arguments else keywords.get("closure")
-        made: Value = NONE
-        if closure is not None and not isinstance(closure, Constant):
-            made = run_closure(m, closure, site, 2 if receiver.kind == "LBFGS" else 1, receiver)
-        else:
-            bump(m, receiver, site)
-        return made
-    if name == "add_param_group":
-        receiver.parameters.extend((*arguments, *keywords.values()))
-    if name == "zero_grad":
-        flag = keywords.get("set_to_none", arguments[0] if arguments else None)
-        note_update(m, receiver, site, steps=False, zeros=flag is not None and not (isinstance(flag, Constant) and flag.value))
-    return NonTensor((name, receiver.serial, m.now()))
-
-
-def note_update(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool, *, zeros: bool = False) -> frozenset[Leaf]:
-    """Note a step of the optimizer, or the clearing of its gradients, which may leave `zeros`. Returns the leaves."""
-    leaves, guessed = frozenset(leaves_in(optimizer)), guessed_leaves(m, optimizer)
-    complete = bool(leaves) and all(is_understood(each, set()) for each in optimizer.parameters[:1])
-    m.update(site, steps, leaves, complete, guessed, zeros)
-    return leaves | guessed
-
-
-def guessed_leaves(m: Interpreter, optimizer: Optimizer) -> frozenset[Leaf]:
-    """Those that stand for the parameters of modules that are not in sight."""
-    owners = owners_of(optimizer.parameters)
-    return frozenset(m.recording.optimized[owner] for owner in owners if owner in m.recording.optimized)
-
-
-def owners_of(parameters: Arguments) -> Iterator[object]:
-    """The keys of the modules that are not in sight whose `parameters()` an optimizer is given: as they are, in a list, or in groups."""
-    for value in parameters:
-        if isinstance(value, Unknown) and kind_of(value.key) == "parameters":
-            yield value.key.parts[1]
-        elif isinstance(value, (Sequence, Mapping)):
-            yield from owners_of(list(value.members()))
-
-
-def is_understood(value: Value, seen: set[int]) -> bool:
-    """Whether the parameters that a value holds are all known."""
-    if id(value) in seen:
-        return True
-    seen.add(id(value))
-    if isinstance(value, Parameters) and value.some:
-        return False
-    if isinstance(value, Unknown):
-        return any(True for _ in value.parts()) and all(is_understood(part, seen) for part in value.parts())
-    return all(is_understood(part, seen) for part in value.parts())
-
-
-def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
-    """A step: every parameter of the optimizer that may have a gradient has a new version."""
-    for leaf in note_update(m, optimizer, site, steps=True):
-        leaf.version += may_have_gradient(m, leaf)
-        leaf.trained = True
-
-
-def may_have_gradient(m: Interpreter, leaf: Leaf) -> bool:
-    """Whether a step may change a parameter: one whose gradient is None it leaves alone.
-
-    `zero_grad()` makes it None: https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html. Code out of sight that
-    has the parameter may bring a gradient.
-    """
-    recording = m.recording
-    if recording.sets_gradients or not (leaf.module or leaf.is_parameter):
-        return True
-    cleared = max((each.order for each in recording.updates if not each.steps and leaf in each.leaves and not each.zeros), default=-1)
-    for walk in reversed(recording.walks):
-        if walk.order < cleared:
-            break
-        if walk.kind is not WalkKind.GRAD and any(leaf in node.leaves or not node.certain for node in walk.below):
-            return True
-    return any(leaf in set(reached(each.values)) for each in recording.handed)
-
-
-def run_closure(m: Interpreter, closure: Value, site: ast.AST, times: int, optimizer: Optimizer | None = None) -> Value:
-    """`step(closure)`: the closure runs once, or several times (LBFGS), each in an iteration of the optimizer's loop."""
-    made: Value = NONE
-    outer = m.context
-    entry = m.loop(site)
-    for iteration in range(times):
-        m.context = (*outer, (entry, iteration))
-        try:
-            result = m.call(closure, [], {}, site)
-        finally:
-            m.context = outer
-        made = result if iteration == 0 else made
-        if optimizer is not None:
-            bump(m, optimizer, site)
-    return made

@@ -76,6 +76,11 @@ class Proof(Inquiry):
     """Asks the flow of one file about the fixes of its findings."""
 
     @cached_property
+    def returning(self) -> Returning:
+        """What code out of sight may give back."""
+        return Returning(self.evidence)
+
+    @cached_property
     def readers(self) -> Readers:
         return Readers(self.evidence.flow)
 
@@ -367,7 +372,7 @@ class Proof(Inquiry):
                         yield Open(arrival.site, "may read the graph")
                     continue
                 before = not arrival.crosses and (arrival.site is call or self.comes_before(arrival.site, call))
-                if not before or arrival.sink is Sink.ESCAPES and Returning(self.evidence).may_come_back(call, self.comes_before):
+                if not before or arrival.sink is Sink.ESCAPES and self.returning.may_come_back(call, self.comes_before):
                     # a run that got there, and did not walk it again, is a witness, too
                     surely = seen_whole and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                     yield Open(arrival.site, f"{arrival.sink.value} again", surely)

@@ -36,11 +36,12 @@ class Stays(Inquiry):
         return all(self.is_inside(place, inner, returned) for place, _ in self.graph.reach(starts).places)
 
     def repaired(self, operation: Wrap | Decorate) -> list[ast.stmt]:
-        """The statements that are wrapped, or the function that is decorated."""
+        """The statements that are wrapped, or the function that is decorated; nothing where one of them is not in sight."""
         kinds = FUNCTIONS[:2] if isinstance(operation, Decorate) else (ast.stmt,)
         spans = [operation.span] if isinstance(operation, Decorate) else operation.spans
-        lying = (next((part for part in self.evidence.program.lying_at(span) if isinstance(part, kinds)), None) for span in spans)
-        return [part for part in lying if isinstance(part, ast.stmt)]
+        lying = [next((part for part in self.evidence.program.lying_at(span) if isinstance(part, kinds)), None) for span in spans]
+        found = [part for part in lying if isinstance(part, ast.stmt)]
+        return found if len(found) == len(lying) else []
 
     def is_inside(self, place: Place, inner: Collection[ast.AST], returned: Collection[ast.AST]) -> bool:
         """Whether a place is a part of the function, or of what it enters."""

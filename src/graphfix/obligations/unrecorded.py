@@ -351,8 +351,8 @@ def computes_otherwise(flow: Flow, part: ast.AST) -> bool:
     if not isinstance(part, ast.Call):
         return False
     dotted = flow.code.calls.get(part, "")
-    is_own = part in flow.calls.targets and part not in flow.calls.opaque  # what the project defines is looked at itself
-    if dotted.partition(".")[0] != "torch" if dotted else is_own:
+    is_others = dotted.partition(".")[0] != "torch" if dotted else part in flow.calls.targets and part not in flow.calls.opaque
+    if is_others:  # what the project defines is looked at itself
         return False
     name = dotted.rpartition(".")[2] or name_of(part.func)
     if dotted == "torch.linalg.norm" and is_spectral(part):

@@ -75,7 +75,7 @@ def says_yes(evidence: Evidence, flag: PassedFlag) -> Operation:
 def trains_two(walk: SecondBackward) -> bool:
     """Whether the gradients of the second walk are stepped by several optimizers: then a `detach()` may have been meant."""
     return any(
-        len({u.leaves for u in run.recording.updates if u.steps and u.leaves & run.fates.leaves_below(event)}) > 1
+        len({u.leaves for u in run.recording.updates if u.steps and u.leaves & event.leaves}) > 1
         for run, event, _ in walk.hits
     )
 

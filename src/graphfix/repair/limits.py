@@ -79,7 +79,7 @@ def trained_by(run: Run, event: BackwardPass) -> frozenset[Leaf]:
     found: set[Leaf] = set()
     for update in run.recording.updates:
         if update.order > event.order and update.steps and update.leaves:
-            if any(fates.is_used(event, leaf) for leaf in update.leaves & fates.leaves_below(event)):
+            if any(fates.is_used(event, leaf) for leaf in update.leaves & event.leaves):
                 found |= update.leaves
                 break
     return frozenset(found)
@@ -146,13 +146,13 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     operations = moved_behind(evidence, walk, statements, block)
     if clears:
         firsts = [
-            walk_ for walk_ in run.recording.walks if walk_.order < steps[0].order and run.fates.leaves_below(walk_) & stepped
+            walk_ for walk_ in run.recording.walks if walk_.order < steps[0].order and walk_.leaves & stepped
         ]
         first = firsts[-1] if firsts else None
         if first is None or not is_clear(run, trained, first, clears, frame) or not evidence.program.holds(first.site):
             return None
         operations.extend(Delete(evidence.program.span(s)) for s in clears)
-        if run.fates.leaves_below(first) & trained:
+        if first.leaves & trained:
             own = parameters_of(first.trace[-1][0], stepped)
             if own is None:
                 return None

@@ -94,7 +94,7 @@ def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
 def is_unused(walk: SecondBackward) -> bool:
     """Whether every gradient of the second walk is cleared before a step reads it."""
     return all(
-        run.fates.leaves_below(event) and all(run.fates.is_dropped(event, leaf) for leaf in run.fates.leaves_below(event))
+        event.leaves and all(run.fates.is_dropped(event, leaf) for leaf in event.leaves)
         for run, event, _ in walk.hits
     )
 

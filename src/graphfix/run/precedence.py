@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from graphfix.autograd.symptoms import Raises
 from graphfix.model import Applicability, Finding, Fix, Label, Severity, Span
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ def _naming(told: Draft, draft: Draft) -> Draft:
     place = draft.story[0] if draft.story else None
     is_new = place is not None and not any(_holds(each, place) for each in told.story)
     story = (*told.story, replace(place, step=0)) if place is not None and is_new else told.story
-    symptoms = tuple(dict.fromkeys((*told.symptoms, *draft.symptoms)))
+    raised = [each for each in draft.symptoms[:1] if isinstance(each, Raises)]  # what one of them raises, both do
+    symptoms = tuple(dict.fromkeys((*raised, *told.symptoms, *draft.symptoms)))
     severity = Severity.ERROR if Severity.ERROR in (told.severity, draft.severity) else told.severity
     return replace(told, story=story, symptoms=symptoms, severity=severity)
 

@@ -66,7 +66,7 @@ def ends(found: list[Finding], others: list[Finding]) -> bool:
     by = [part for each in found if each.fix is not None for part in each.fix.operations]
     parts = [part for each in others if each.fix is not None for part in each.fix.operations]
     is_one = found[0].code == others[0].code and _best(found) >= _best(others) and all(each.fix is not None for each in others)
-    return is_one and all(any(covers(one, part) for one in by) for part in parts)
+    return is_one and bool(parts) and all(any(covers(one, part) for one in by) for part in parts)
 
 
 def _yielding(finding: Finding, ended: Mapping[Place, Place]) -> Finding:

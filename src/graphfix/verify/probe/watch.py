@@ -73,6 +73,9 @@ class Watch(TorchFunctionMode):
         for tensor in tensors_in(result):
             self.tally.note(tensor)
 
+    def gave(self, parameters: list[Any]) -> None:
+        """An optimizer was given these."""
+
     def steps(self, optimizer: Any) -> None:
         """An optimizer is about to make a step."""
 
@@ -169,12 +172,14 @@ class Instrument:
         """Remember what is optimised; a step makes no nodes and many calls, so the mode is off in it."""
         from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-        add, results = Optimizer.add_param_group, self.watch.results
+        add, watch = Optimizer.add_param_group, self.watch
 
         @functools.wraps(add)
         def watched_add(optimizer: Any, param_group: dict[str, Any]) -> None:
             add(optimizer, param_group)
-            results.optimised(items(dict.get(param_group, "params")) or ())
+            given = list(items(dict.get(param_group, "params")) or ())
+            watch.results.optimised(given)
+            watch.gave(given)
 
         self._lay(Optimizer, "add_param_group", watched_add)
         self._undo.append(register_optimizer_step_pre_hook(self._before_step).remove)

@@ -99,6 +99,9 @@ class Tracer(Watch):
                     held = held_in(frames, lambda tensor, below=below: birth_of(tensor) is below)  # type: ignore[misc]
                     life.old.append((below, named(held[0]) if held else None))
 
+    def gave(self, parameters: list[Any]) -> None:
+        self.training.gave(parameters)
+
     def steps(self, optimizer: Any) -> None:
         self.training.stepping(optimizer)
 

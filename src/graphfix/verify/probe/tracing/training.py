@@ -65,10 +65,17 @@ class Training:
     def __init__(self, results: Results, cuts: Cuts) -> None:
         self._results, self._cuts = results, cuts
         self._steps: dict[Site, Steps] = {}
-        self._held: dict[int, Parameter] = {}
+        self._held: dict[int, Parameter] = {}  # what optimizers have, also those that make no step
         self._starts: dict[Site, Start] = {}
         self._first: dict[int, tuple[torch.Tensor, dict[str, Any] | None]] = {}  # of those without an optimizer: what they were
         self._unkept: dict[Place, int] = {}  # lines that read a `.grad` which torch does not keep
+
+    @unseen()
+    def gave(self, parameters: list[Any]) -> None:
+        """An optimizer was given `parameters`."""
+        for tensor in parameters[:MOST]:
+            if is_tensor(tensor):
+                self._known(tensor)
 
     @unseen()
     def stepping(self, optimizer: Any) -> None:
@@ -91,10 +98,14 @@ class Training:
             self._name([each for each in steps.parameters.values() if each.name is None], frames)
             self._note_unheld(frames)
 
-    def _look(self, tensor: torch.Tensor) -> Parameter:
+    def _known(self, tensor: torch.Tensor) -> Parameter:
         known = self._held.get(id(tensor))
         if known is None or known.tensor() is not tensor:
             known = self._held[id(tensor)] = Parameter(weakref.ref(tensor), tuple(tensor.shape))
+        return known
+
+    def _look(self, tensor: torch.Tensor) -> Parameter:
+        known = self._known(tensor)
         if not known.is_trained and tensor.grad is not None:
             known.is_trained = not can_be_read(tensor.grad) or bool(tensor.grad.any())
         return known
