@@ -11,12 +11,16 @@ from graphfix.run.selection import Wanted
 
 from .toys import PREAMBLE, told
 
-LEFT_ALONE = {
-    "gradients are cleared behind the steps": """
+TWO_HALVES = """
 both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
 first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
 for x, y in loader:
     one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+"""
+
+LEFT_ALONE = {
+    "gradients are cleared behind the steps": TWO_HALVES
+    + """\
     one.backward()
     first.step()
     first.zero_grad()
@@ -24,11 +28,8 @@ for x, y in loader:
     second.step()
     both.zero_grad()
 """,
-    "the step leaves what has no gradient as it is": """
-both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
-first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
-for x, y in loader:
-    one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+    "the step leaves what has no gradient as it is": TWO_HALVES
+    + """\
     first.zero_grad()
     one.backward()
     first.step()
@@ -69,22 +70,16 @@ def test_what_is_left_alone(program: str) -> None:
 
 
 TOLD = {
-    "gradients of zeros are left by the module": """
-both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
-first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
-for x, y in loader:
-    one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+    "gradients of zeros are left by the module": TWO_HALVES
+    + """\
     one.backward()
     first.step()
     two.backward()
     second.step()
     both.zero_grad(set_to_none=False)
 """,
-    "gradients of zeros are stepped, too": """
-both = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
-first, second = torch.optim.SGD(both.parameters(), 0.1), torch.optim.SGD(both.parameters(), 0.1)
-for x, y in loader:
-    one, two = both[0](x).pow(2).mean(), nn.Sequential(both[1], nn.Tanh(), both[1])(x).mean()
+    "gradients of zeros are stepped, too": TWO_HALVES
+    + """\
     first.zero_grad(set_to_none=False)
     one.backward()
     first.step()
