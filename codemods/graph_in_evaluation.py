@@ -7,7 +7,8 @@ their numbers are used, and forward passes in training code whose results are on
 network, a printed score, a chosen action), unless they are detached at once. If training and evaluation share a loop
 (`if training: loss.backward()`), its forward pass is reported because it also records in evaluation mode. In a file without any
 `backward()`, a loop that reads numbers from the output of a module is an evaluation.
-Code that the whole project calls under `no_grad` is not reported, nor is code in a context that needs gradients. A loss whose `backward()`
+Code that the whole project calls under `no_grad` is not reported, nor is code in a context that needs gradients. Where a function hands its
+graphs on, and others also call it, the caller that evaluates is reported. A loss whose `backward()`
 is missing before a step is reported by GF309.
 A test does not run for long: in test modules (by name, or because they import pytest or unittest) the finding is optional.
 
@@ -66,11 +67,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evaluations import regions
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.mended import evaluation
 from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
-from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
+from graphfix.analysis.unrecorded_callers import called_unrecorded, may_be_unrecorded
 from graphfix.autograd.symptoms import MAKES_MORE, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
@@ -90,14 +92,13 @@ NAME = 37  # characters: a message has less than 80
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    for region in evidence.regions.found:
+    for region in regions(evidence).found:
         around = evidence.program.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         if around is None or not called_unrecorded(evidence, around):
             yield report(evidence, region)
     for statement, module in passes_in_both_modes(evidence):
         around = evidence.program.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
-        calls = () if around is None else calls_of(evidence, around)
-        if not any(is_unrecorded(evidence, code, call, 1) for code, call in calls):
+        if around is None or not may_be_unrecorded(evidence, around):
             yield evaluated(evidence, statement, module)
 
 

@@ -45,6 +45,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.evaluations import regions
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.mended import by_not_recording
@@ -105,7 +106,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
                 statement = evidence.program.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
     volatile = flagged(evidence)
-    held = {site: around for around in evidence.regions.found for site in flagged_in(evidence, around)}
+    held = {site: around for around in regions(evidence).found for site in flagged_in(evidence, around)}
     tried = trial(evidence, volatile) if volatile else None
     evaluations: dict[Evaluation, list[dict[ast.Call, Seen]]] = {}
     blocks: dict[int, list[dict[ast.Call, Seen]]] = {}

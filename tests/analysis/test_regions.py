@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from graphfix.analysis import evaluations
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
@@ -41,7 +42,7 @@ LOOP = "for x, y in data:\n    print(F.mse_loss(net(x), y).item())\n"
 
 def regions(text: str, head: str = HEAD) -> list[Region]:
     tape = Explorer(Document("program.py", head + text), (Path("/nowhere"),)).explore()
-    return [region for region in Evidence(tape, Facts(tape)).regions.found if not region.once]
+    return [region for region in evaluations.regions(Evidence(tape, Facts(tape))).found if not region.once]
 
 
 def function(body: str, call: str = "print(score())") -> str:

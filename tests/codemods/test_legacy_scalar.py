@@ -142,3 +142,40 @@ shown = {score}.data[0]
 print("%.3f" % shown)
 """
     assert f"shown = {score}.item()\n" in repaired(tmp_path, program, select=("GF901",))
+
+
+WALKED = """
+import torch
+
+def train(model, optimizer, episode):
+    total = 0
+    for x, action, weight in episode:
+        out = torch.relu(model(x))
+        {term}
+        total = total + weight * term
+    penalty = model.penalty()
+    loss = total + 0.1 * penalty
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(total.data[0], penalty.data.numpy()[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("term", "is_told"),
+    [
+        ("term = out.gather(1, action)", False),
+        ("term = torch.log_softmax(out, dim=1).gather(1, action)", False),
+        ("term = out.sum(1)", False),
+        ("term = out.index_select(1, action)", False),
+        ("term = out.narrow(-2, 0, 1) - model.baseline(x)", False),
+        ("term = out.view(1, 1)", False),
+        ("term = out.mean()", True),
+        ("term = out", True),
+    ],
+)
+def test_what_has_one_element_and_a_dimension_has_an_element_0(term: str, is_told: bool) -> None:
+    """A backward() shows that the sum has one element; what is added to something with a dimension may have one, too."""
+    found = findings_of(Path("train.py"), WALKED.format(term=term))
+    assert any(finding.code == "GF901" for finding in found) is is_told

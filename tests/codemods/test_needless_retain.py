@@ -169,7 +169,7 @@ class Stepper:
     def step(self):
         for part in self.net.modules():
             for name, parameter in list(part.named_parameters(recurse=False)):
-                part._parameters[name] = parameter - 0.1 * parameter.grad
+                {step}
 
 stepper = Stepper(model)
 for _ in range(10):
@@ -183,8 +183,8 @@ for _ in range(10):
 
 def test_what_is_computed_with_parameters_that_a_recorded_gradient_has_moved() -> None:
     """Both go through the step: each alone would free it for the other."""
-    assert told(MAML.format(flag="create_graph=True")) == set()
-    assert told(MAML.format(flag="")) != set()
+    assert told(MAML.format(flag="create_graph=True", step="part._parameters[name] = parameter - 0.1 * parameter.grad")) == set()
+    assert told(MAML.format(flag="", step="parameter.data -= 0.1 * parameter.grad")) != set()
 
 
 @pytest.mark.parametrize("body", ("pass", '"""Subclasses build it."""', "...", "raise NotImplementedError"))

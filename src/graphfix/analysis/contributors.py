@@ -52,7 +52,7 @@ class Facts:
             for root in run.recording.single:
                 self.single.add(alone_single((root,)), walked_in(root))
             for root in run.recording.divided:
-                self.divided.add((root,), walked_in(root))
+                self.divided.add(alone_single((root,)), walked_in(root))
             for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 

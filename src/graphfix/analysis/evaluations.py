@@ -7,21 +7,22 @@ gradients are asked for, in which what a walk reaches is made, and out of which 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 
-from graphfix.analysis.contributors import Facts
-from graphfix.analysis.explore import Tape
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.forwards import calls_module, context_of_call, has_own_module, is_module_call, is_resumed
 from graphfix.analysis.graph_uses import SCOPES, GraphUses
 from graphfix.analysis.outliving import attribute_of
 from graphfix.analysis.region import Doubt, Region, fewest_in, told_once
 from graphfix.analysis.region_doubts import doubt_about, missed_in
 from graphfix.analysis.runs import Run
+from graphfix.analysis.unrecorded_callers import called_unseen
 from graphfix.autograd.graph import Node, history
 from graphfix.interpreter.frames import Frame
+from graphfix.interpreter.values import nodes_in
 from graphfix.model import OUTSIDE
 from graphfix.models.words import ASKS
-from graphfix.source.program import Program
 from graphfix.source.spelling import spelled_in
 from graphfix.source.subtree import children, subtree
 
@@ -36,14 +37,20 @@ def within(region: Region, node: Node, statement: ast.stmt) -> ast.stmt:
     return next((own for _, own in node.trace if own in region.statements), statement)
 
 
+@asked_once
+def regions(evidence: Evidence) -> Regions:
+    """The loops, functions and statements that build graphs which nobody walks."""
+    return Regions(evidence)
+
+
 class Regions:
     """Finds the regions of one program."""
 
-    def __init__(self, program: Program, tape: Tape, facts: Facts, stays_inside: Callable[[str], bool]) -> None:
-        """`stays_inside`: whether what attributes of this name hold gets to no walk, and not out of sight."""
+    def __init__(self, evidence: Evidence) -> None:
+        program, tape, facts = evidence.program, evidence.tape, evidence.facts
+        self.evidence = evidence
         self.tape = tape
         self.facts = facts
-        self.stays_inside = stays_inside
         self.program = program
         self.uses = GraphUses(program, tape, facts)
         self.detached: set[ast.stmt] = set()
@@ -61,7 +68,7 @@ class Regions:
         objects_keep = [store for run in self.tape.runs for store in self.uses.note_asked(run)]
         placed = self.placed()
         # whether others get what an object keeps takes long to find out, and no region comes of it
-        public = [store for store in objects_keep if not self.stays_inside(attribute_of(store))] if placed else []
+        public = [store for store in objects_keep if not self.evidence.stays_inside(attribute_of(store))] if placed else []
         for node in (node for store in public for node in store.nodes):
             self.uses.hand_on(node)
         if public:
@@ -103,7 +110,7 @@ class Regions:
 
     def place(self, node: Node, run: Run, placed: dict[ast.stmt, Region]) -> None:
         """Find the widest region around a forward pass that nobody walks."""
-        chains = self.chains(node)
+        chains = list(itertools.takewhile(lambda call: not self.serves_others(call[0]), self.chains(node)))
         often = not run.entry.is_module or any(entry.loop is not None for entry, _ in context_of_call(node))
         frames = [frame for frame, _, _ in chains]
         wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
@@ -137,6 +144,16 @@ class Regions:
             if self.program.holds(statement) and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
                 found.append((frame, statement, [p for p in self.around(statement) if isinstance(p, (*FUNCTIONS, *LOOPS))]))
         return found
+
+    def serves_others(self, frame: Frame) -> bool:
+        """Whether a function hands graphs on to its caller, and has others of which the runs do not show what they do with them."""
+        if not isinstance(frame.definition, FUNCTIONS) or not self.hands_out(frame):
+            return False
+        return called_unseen(self.evidence, frame.definition)
+
+    def hands_out(self, frame: Frame) -> bool:
+        """Whether a call's graph goes on behind it: it returns one, or others are made of what it has made."""
+        return frame in self.uses.handing or frame.returned is not None and bool(nodes_in(frame.returned))
 
     def around(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements around `statement` in its function, outermost first, headed by the function itself."""

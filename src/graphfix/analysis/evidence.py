@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
@@ -27,7 +26,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
-from graphfix.project.importers import are_searched, importing, is_offered, is_packaged, is_used_unread, spells
+from graphfix.project.importers import are_searched, beside, importing, is_offered, is_packaged, is_used_unread, spells
 from graphfix.source.document import Document
 from graphfix.source.finder import NEVER
 from graphfix.source.program import Program
@@ -106,11 +105,6 @@ class Evidence:
         trial.let_go()
         return needed
 
-    @cached_property
-    def regions(self) -> Regions:
-        """The loops, functions and statements that build graphs which nobody walks."""
-        return Regions(self.program, self.tape, self.facts, self.stays_inside)
-
     @asked_once
     def of_homes(self, homes: tuple[str, ...]) -> Evidence:
         """The same evidence for a change of the files at `homes`."""
@@ -145,16 +139,22 @@ class Evidence:
     @asked_once
     def importers_naming(self, name: str) -> list[Document]:
         """Those of these programs that spell a name."""
-        return self._naming(name, self.importers)
+        return list(self._naming(name, self.importers))
 
     @asked_once
     def users_naming(self, name: str, document: Document) -> list[Document]:
         """The closest programs that import a file, changed or not, and spell a name."""
-        return self._naming(name, self.importers if document in self.changing else self._importing(document))
+        return list(self._naming(name, self.importers if document in self.changing else self._importing(document)))
 
-    def _naming(self, name: str, paths: Iterable[Path]) -> list[Document]:
+    @asked_once
+    def neighbours_naming(self, name: str, document: Document) -> list[Document]:
+        """The closest files of programs that come to a file which spell a name: methods are called by who imports nothing of their class."""
+        paths = beside(Path(document.path), name, self.tape.roots)
+        return list(itertools.islice(self._naming(name, paths), MAX_IMPORTERS))
+
+    def _naming(self, name: str, paths: Iterable[Path]) -> Iterator[Document]:
         documents = (self.importer.document_at(path, path.stem) for path in paths if spells(path, (name,)))
-        return [document for document in documents if document is not None and name in document.words]
+        return (document for document in documents if document is not None and name in document.words)
 
     @asked_once
     def importers_taking(self, attribute: str) -> list[Document]:

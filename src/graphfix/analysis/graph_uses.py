@@ -19,7 +19,7 @@ from graphfix.analysis.runs import Run
 from graphfix.analysis.shown import composition
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
-from graphfix.interpreter.frames import CallStack
+from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import nodes_in
 from graphfix.source.program import Program
@@ -158,6 +158,13 @@ class GraphUses:
     def is_of_module(self, node: Node) -> bool:
         """Whether a module, or an operation on parameters, made the node."""
         return bool(node.leaves) or node.callee in self.facts.modules or node.callee in self.callees
+
+    @cached_property
+    def handing(self) -> set[Frame]:
+        """The calls behind which graphs that they have made go on."""
+        nodes = [node for run in self.tape.runs for node in run.recording.nodes]
+        steps = ((parent.trace, {frame for frame, _ in node.trace}) for node in nodes for parent in node.parents)
+        return {frame for trace, later in steps for frame, _ in trace if frame not in later}
 
     @cached_property
     def only_read(self) -> set[Node]:

@@ -15,6 +15,7 @@ from graphfix.effects.rows import row_of
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.models.words import UNRECORDED_BY_TRAINER
+from graphfix.source.document import Document
 from graphfix.source.spelling import FUNCTIONS, Definition
 
 MOST_CALLS = 6  # from the call without recording to the function
@@ -27,20 +28,53 @@ def called_unrecorded(evidence: Evidence, function: Definition, depth: int = MOS
     What tests do counts where nobody else calls it: they build what is gone when they end.
     """
     calls = list(calls_of(evidence, function)) if depth > 0 else []
-    documents = evidence.call_graph.program.documents
-    tests = {tree for tree, document in documents.items() if is_test(document)}
-    home = evidence.call_graph.program.home
-    calls = [(code, call) for code, call in calls if home(code.node).tree not in tests] or calls
+    calls = [(code, call) for code, call in calls if not is_tested(evidence, code)] or calls
     return bool(calls) and all(is_unrecorded(evidence, code, call, depth) for code, call in calls)
 
 
+@asked_once
+def may_be_unrecorded(evidence: Evidence, function: Definition, depth: int = MOST_CALLS) -> bool:
+    """Whether one of its calls in sight is made where nothing is recorded, or in a function of which that is true."""
+    for code, call in calls_of(evidence, function) if depth > 0 else ():
+        if is_unrecorded(evidence, code, call, 1):
+            return True
+        if isinstance(code.node, FUNCTIONS) and may_be_unrecorded(evidence, code.node, depth - 1):
+            return True
+    return False
+
+
+@asked_once
+def called_unseen(evidence: Evidence, function: Definition) -> bool:
+    """Whether code that records, and is no test, calls it where no run has come to: the runs do not show what becomes of its graphs there."""
+    executed = evidence.tape.executed
+    for code, call in calls_of(evidence, function):
+        is_seen = document_of(evidence, code).statement_of(call.node) in executed
+        if not is_seen and not is_tested(evidence, code) and not is_unrecorded(evidence, code, call, MOST_CALLS):
+            return True
+    return False
+
+
+def document_of(evidence: Evidence, code: Code) -> Document:
+    """The file in which code stands."""
+    program = evidence.call_graph.program
+    return program.documents[program.home(code.node).tree]
+
+
+def is_tested(evidence: Evidence, code: Code) -> bool:
+    """Whether code stands in a file of tests."""
+    return is_test(document_of(evidence, code))
+
+
 def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, ir.Call]]:
-    """The calls that may run a function: in the files of the program, in those that import it, and in those that its class derives from."""
+    """The calls that may run a function: in the files of the program, in those that import it (those of a method need not), and in those
+    that its class derives from."""
     graph = evidence.call_graph
     files = [graph.program.take_in(document) for document in evidence.program.files]
-    users = evidence.users_naming(function.name, graph.program.documents[graph.program.home(function).tree])
-    files += map(graph.program.take_in, users)
-    cls = graph.program.home(function).class_around(function)
+    home = graph.program.home(function)
+    files.append(home)
+    cls = home.class_around(function)
+    users = evidence.users_naming if cls is None else evidence.neighbours_naming
+    files += map(graph.program.take_in, users(function.name, graph.program.documents[home.tree]))
     if cls is not None:
         files += [graph.program.home(base) for base in line_of(graph.values, cls).classes]
     for file in dict.fromkeys(files):

@@ -23,6 +23,7 @@ from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Unreduced, Update, Use
 from graphfix.interpreter.severed import note_bare
+from graphfix.interpreter.shapes import has_dimension
 from graphfix.interpreter.values import (
     Arguments,
     Instance,
@@ -405,7 +406,8 @@ class Interpreter:
                     if isinstance(root, Tensor) and root.node is not None and root.unreduced is not None
                 )
                 self.recording.single.update(event.roots)
-                self.recording.divided.update(root.node for root in roots if root.node is not None and is_part(root))
+                divided = (root.node for root in roots if is_part(root) or has_dimension(root))
+                self.recording.divided.update(node for node in divided if node is not None)
         return event
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:

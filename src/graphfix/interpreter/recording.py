@@ -283,7 +283,7 @@ class Recording:
     as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
     ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
-    it is `divided`. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
+    it is `divided`, or has a dimension. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
     run, `recorded`: with gradients enabled; `defined`: those that were run before, for all runs that begin with the same definitions.
     `settled`: the branches that the answer at an earlier one decides: which one that is, and whether it is taken where this one is not.
     """

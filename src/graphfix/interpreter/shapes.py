@@ -17,12 +17,19 @@ ONE: Shape = (1,)
 VECTOR: Shape = (-2,)  # one dimension of any size
 OTHER: Shape = (-1,)
 BY_DIMENSION = (SCALAR, ONE, VECTOR, OTHER)
+# operations that take the dimension first which they go along, and reduce none
+ALONG = frozenset(("gather", "index_select", "narrow", "cumsum", "cumprod", "softmax", "log_softmax"))
 # results that have as many dimensions as their arguments say
 BY_DIMENSIONS = frozenset(("tensordot",))
 
 
 def shape_of(value: Value | None) -> Shape:
     return value.shape if isinstance(value, Tensor) else None
+
+
+def has_dimension(value: Value | None) -> bool:
+    """Whether a value is known to be a tensor that has a dimension."""
+    return shape_of(value) not in (None, SCALAR)
 
 
 def result_shape(known: OpFacts, word: str, values: Arguments, single: bool) -> Shape:
@@ -64,6 +71,14 @@ def leaves_no_dimension(known: OpFacts, positional: Arguments, keywords: Keyword
     return len(along) == 1 and isinstance(along[0], Constant) and type(along[0].value) is int
 
 
+def names_second_dimension(known: OpFacts, word: str, positional: Arguments, keywords: Keywords) -> bool:
+    """Whether an operation goes along a dimension that only tensors of two and more have: what it gives has one at least."""
+    along = keywords.get("dim", keywords.get("axis"))
+    if along is None and (known.along or word in ALONG) and len(positional) > 1:
+        along = positional[1]
+    return isinstance(along, Constant) and type(along.value) is int and not -1 <= along.value <= 0
+
+
 def unreduced(known: OpFacts, values: Arguments, keywords: Keywords) -> ast.AST | None:
     """The call that made a loss for each sample, where the result of an operation on it still has one for each."""
     tensors = [value for value in values if isinstance(value, Tensor) and value.unreduced is not None]
@@ -79,10 +94,12 @@ def keeps_first_dimension(known: OpFacts, given: Arguments, keywords: Keywords) 
 
 
 def operator_shape(left: Value, right: Value) -> Shape:
-    """The shape of `left op right`: that of the operand with more dimensions, where every tensor's is known."""
+    """The shape of `left op right`: that of the operand with more dimensions, as far as it is known which has them."""
     tensors = [value for value in (left, right) if value.may_be_tensor]
     shapes = [shape_of(value) for value in tensors]
-    return None if None in shapes else max(shapes, key=BY_DIMENSION.index, default=None)
+    if None in shapes:
+        return OTHER if OTHER in shapes else None
+    return max(shapes, key=BY_DIMENSION.index, default=None)
 
 
 def item_shape(value: Tensor, index: Value) -> Shape:

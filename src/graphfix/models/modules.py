@@ -133,7 +133,7 @@ def as_parameters(kind: str, values: Iterable[Value], site: ast.AST) -> Iterator
 
 def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a `torch.nn` module."""
-    values = given(arguments, keywords)
+    values = [*given(arguments, keywords), *set_on(m, layer)]
     if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
         value: Value = Sequence("tuple", arguments) if len(arguments) > 1 else (arguments[0] if arguments else NONE)
         if layer.kind == "DataParallel" and layer.children:
@@ -154,6 +154,13 @@ def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keyword
     if values and inplace is not None and not inplace.is_off:
         m.recording.written.append((values[0], True))
     return layer_result(m, layer, known, values, site, is_on(inplace))
+
+
+def set_on(m: Interpreter, layer: TorchModule) -> Iterator[Value]:
+    """What a layer computes with besides, as it was set on it: `layer.weight = mean + noise`."""
+    for value in layer.attributes.values() if m.has_graphs else ():
+        held = value.items.values() if isinstance(value, Mapping) else (value,)
+        yield from (each for each in held if nodes_in(each))
 
 
 def passing_on(m: Interpreter, layer: TorchModule, known: OpFacts) -> OpFacts | None:

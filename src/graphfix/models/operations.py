@@ -17,6 +17,7 @@ from graphfix.interpreter.shapes import (
     OTHER,
     SCALAR,
     leaves_no_dimension,
+    names_second_dimension,
     result_shape,
     sized,
     unreduced,
@@ -71,6 +72,8 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     single = single or leaves_no_dimension(known, positional, keywords)
     shape = result_shape(known, word, values, single)
     single |= shape in (SCALAR, ONE)
+    if shape is None and names_second_dimension(known, word, positional, keywords):
+        shape = OTHER
     if known.result in ("number", "bool"):
         return NonTensor((name, *identities(values)))
     if known.result in ("none", "dict"):

@@ -109,9 +109,17 @@ def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
             set_flag(m, arguments[0], arguments[2], site)
         if attributes is not None:
             attributes[arguments[1].value] = arguments[2]
-    elif len(arguments) == 3 and isinstance(arguments[0], Instance) and arguments[0].is_module() and is_module(arguments[2]):
-        register(m, arguments[0], "add_module", arguments[1], arguments[2])
+    elif len(arguments) == 3:
+        set_somewhere(m, *arguments, site)
     return NONE
+
+
+def set_somewhere(m: Interpreter, holder: Value, name: Value, value: Value, site: ast.AST) -> None:
+    """An attribute is set whose name is not known: whoever reads any of an object's attributes may get the value."""
+    if isinstance(holder, Instance) and holder.is_module() and is_module(value):
+        register(m, holder, "add_module", name, value)
+    elif isinstance(holder, (Instance, TorchModule)):
+        m.escape(value, site, "argument")
 
 
 @models("builtins.hasattr")

@@ -11,12 +11,13 @@ from graphfix.interpreter.memory import view
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
-from graphfix.interpreter.values import BoundMethod, Instance, NonTensor, Tensor, TorchModule, Unknown, Value
+from graphfix.interpreter.values import BoundMethod, Instance, Mapping, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.submodules import MODULES, modules_of
 
 # how layers name their parameters; `bias` of these says whether they have any
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
 PARAMETER = re.compile(r"(?:in_proj_|[qkv]_proj_)?(?:weight|bias)(?:$|_)")
+PARAMETERS = "_parameters"
 WITH_FLAG = frozenset(("RNN", "LSTM", "GRU"))
 
 
@@ -53,11 +54,24 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
     return made
 
 
+def parameters_of(layer: TorchModule) -> Mapping:
+    """`layer._parameters`: the dict in which it keeps its own, and in which others may be put for them."""
+    names = ("weight", "bias") if layer.leaf is not None and layer.kind not in WITH_FLAG else ()
+    held = {name: layer.attributes.get(name, Tensor(leaf=layer.leaf)) for name in names}
+    made = layer.attributes[PARAMETERS] = Mapping(held, open_=True)
+    return made
+
+
 def layer_attribute(value: TorchModule, name: str) -> Value:
     if name == MODULES:
         return modules_of(value)
     if name == "module" and value.kind == "DataParallel" and value.children:
         return value.children[0]
+    if name == PARAMETERS:
+        return parameters_of(value)
+    kept = value.attributes.get(PARAMETERS)
+    if isinstance(kept, Mapping) and name in kept.items:
+        return kept.items[name]
     if PARAMETER.match(name) and not (name == "bias" and value.kind in WITH_FLAG) and value.leaf is not None:
         return Tensor(leaf=value.leaf)
     if name in ("running_mean", "running_var", "num_batches_tracked"):

@@ -30,7 +30,8 @@ STEPS = 2
 MAX_IMPORTING = 32
 
 
-# Last word of an imported name: the files that may import it, and by which dotted name
+# Last word of an imported name: the files that may import it, and by which dotted name; under ANY all files
+ANY = ""
 Imports = dict[str, list[tuple[Path, str]]]
 
 
@@ -64,6 +65,19 @@ def programs_of(path: Path, roots: tuple[Path, ...]) -> list[Path]:
         current = sorted(further - found.keys() - {real}, key=lambda file: (distance(file, real), file.parts))
         found.update(dict.fromkeys(filter(is_script, current)))
     return list(found)[:MAX_IMPORTING]
+
+
+def beside(path: Path, word: str, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """The scripts of ordinary size below `roots` that may spell a word and run together with `path`, as some program comes to both.
+
+    Close ones come first.
+    """
+    real = Path(real_path(path))
+    files = {file for root in roots for file, _ in (imports_below(Path(real_path(root))) or {}).get(ANY, ())}
+    programs = {real, *programs_of(real, roots)}
+    for file in sorted(files - {real}, key=lambda file: (distance(file, real), file.parts)):
+        if is_script(file) and spells(file, (word,)) and not programs.isdisjoint((file, *programs_of(file, roots))):
+            yield file
 
 
 def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
@@ -117,6 +131,7 @@ def imports_below(root: Path) -> Imports | None:
         read += size
         if read > MAX_BYTES:
             return None
+        by_word.setdefault(ANY, []).append((path, ANY))
         for name in map(sys.intern, names_imported(path)):
             by_word.setdefault(name.rsplit(".", 1)[-1], []).append((path, name))
     return by_word
