@@ -105,8 +105,50 @@ class Trainer:
         self.optimizer.step()
 """,
     },
+    "a method of which another class has one, too, that training calls": {
+        "policies.py": """
+import torch
+from torch import nn
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 4)
+
+    def state_of(self, x):
+        return torch.tanh(self.net(x))
+
+class Large(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 9), nn.Linear(9, 4))
+
+    def state_of(self, x):
+        return torch.tanh(self.net(x))
+
+def error(model, x):
+    return model.state_of(x).pow(2).mean()
+""",
+        "main.py": """
+import torch
+from policies import Large, Small, error
+
+model = Small() if torch.cuda.is_available() else Large()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+while True:
+    print(model.state_of(torch.zeros(1, 4)).argmax().item())
+    optimizer.zero_grad()
+    error(model, torch.randn(2, 4)).backward()
+    optimizer.step()
+""",
+    },
 }
-EVALUATION = {"model.py": "for _ in range(count)", "losses.py": "for x, y in batches", "net.py": "for batch in batches"}
+EVALUATION = {
+    "model.py": "for _ in range(count)",
+    "losses.py": "for x, y in batches",
+    "net.py": "for batch in batches",
+    "policies.py": "print(model.state_of(torch.zeros(1...",
+}
 
 
 @pytest.mark.parametrize("files", SHARED.values(), ids=SHARED)

@@ -114,7 +114,9 @@ class Regions:
         often = not run.entry.is_module or any(entry.loop is not None for entry, _ in context_of_call(node))
         frames = [frame for frame, _, _ in chains]
         wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
-        tried = [*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])]
+        # what training also comes to is no evaluation; the statement that calls it may be one
+        own = [(frame, statement, statement) for frame, statement, _ in chains if statement not in self.uses.touched]
+        tried = [*wide, *own[-1:]]
         for index, (frame, statement, part) in enumerate(tried):
             if part not in self.uses.touched and self.qualifies(part, node, frames, frame, often):
                 region = placed.setdefault(part, Region((part,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -45,13 +46,20 @@ def may_be_unrecorded(evidence: Evidence, function: Definition, depth: int = MOS
 
 @asked_once
 def called_unseen(evidence: Evidence, function: Definition) -> bool:
-    """Whether code that records, and is no test, calls it where no run has come to: the runs do not show what becomes of its graphs there."""
-    executed = evidence.tape.executed
+    """Whether code that records, and is no test, calls it where no run has come to it: they do not show what becomes of its graphs there."""
+    seen = entered(evidence)
     for code, call in calls_of(evidence, function):
-        is_seen = document_of(evidence, code).statement_of(call.node) in executed
+        is_seen = (document_of(evidence, code).statement_of(call.node), function) in seen
         if not is_seen and not is_tested(evidence, code) and not is_unrecorded(evidence, code, call, MOST_CALLS):
             return True
     return False
+
+
+@asked_once
+def entered(evidence: Evidence) -> set[tuple[ast.AST, ast.AST]]:
+    """The statements out of which a run has come to a function that records, each with that function."""
+    traces = {node.trace for run in evidence.tape.runs for node in run.recording.nodes}
+    return {(statement, frame.definition) for trace in traces for (_, statement), (frame, _) in itertools.pairwise(trace)}
 
 
 def document_of(evidence: Evidence, code: Code) -> Document:

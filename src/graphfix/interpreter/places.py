@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TypeVar
 
 from graphfix.autograd.graph import Leaf, Node
@@ -36,6 +37,7 @@ from graphfix.interpreter.values import (
 )
 from graphfix.interpreter.witness import witnessed
 
+UNKNOWN = -sys.maxsize  # a bound of a slice that is no number in the text
 MOST_TAKEN = 4  # steps from a parameter to its model: an item of an item of its named parameters, put into a list
 
 Container = TypeVar("Container", Sequence, Mapping)
@@ -253,7 +255,7 @@ def set_sequence_item(
             del holder.items[2:]  # what filled the list before: later iterations put more of their own there
             holder.open = True
     elif isinstance(target.slice, ast.Slice):
-        holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
+        set_slice(holder, target.slice, value)
     elif holder.kind in ("list", "deque"):
         is_in_turn = isinstance(index, Counted) and holder.in_turn is True  # an item behind those that are simulated
         holder.in_turn = is_in_turn  # else which item it is is not known: the last one may be any
@@ -261,6 +263,34 @@ def set_sequence_item(
         note_store(m, target, (holder, place), value, source, kind, None, holder)
         if len(holder.items) < MAX_ITEMS:
             holder.items.append(value)
+
+
+def set_slice(holder: Sequence, part: ast.Slice, value: Value) -> None:
+    """`holder[start:end:step] = value` for a list; where the end is not known, the list is taken to be as long as what is put there asks."""
+    items = list(value.items) if isinstance(value, Sequence) else []
+    bounds = [bound_of(each) for each in (part.lower, part.upper, part.step)]
+    start, end, step = bounds
+    if UNKNOWN in bounds or step is not None and step < 1 or start is not None and start < 0:
+        holder.items[:], holder.open = (*holder.items, *items)[:MAX_ITEMS], True
+    elif step in (None, 1) and (start or end is not None):
+        holder.items[start:end] = items
+    elif step in (None, 1):
+        holder.items[:] = items
+    else:
+        places = range(start or 0, MAX_ITEMS, step)[: len(items)]
+        holder.items.extend([NONE] * (places[-1] + 1 - len(holder.items)) if places else [])
+        for place, item in zip(places, items, strict=False):
+            holder.items[place] = item
+
+
+def bound_of(bound: ast.expr | None) -> int | None:
+    """A bound of a slice that is written as a number; None where there is none, UNKNOWN where it is computed."""
+    if bound is None:
+        return None
+    negative = isinstance(bound, ast.UnaryOp) and isinstance(bound.op, ast.USub)
+    number = bound.operand if isinstance(bound, ast.UnaryOp) and negative else bound
+    known = isinstance(number, ast.Constant) and type(number.value) is int
+    return (-number.value if negative else number.value) if known else UNKNOWN  # type: ignore[attr-defined]
 
 
 def read_at(holder: Sequence, site: ast.AST) -> None:

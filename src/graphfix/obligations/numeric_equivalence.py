@@ -15,7 +15,7 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments
 from graphfix.analysis.flow.places import Place, Use
-from graphfix.analysis.flow.swallowed import starts_of_itself, swallowed
+from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
@@ -264,7 +264,7 @@ def makes_text(use: Use) -> bool:
 
 def catches_prints(flow: Flow, site: ast.AST) -> bool:
     """Whether what is printed or logged comes back to the program, where the text of a tensor says what it is."""
-    if any({"redirect_stdout", "redirect_stderr"} & document.words for document in flow.code.documents.values()) or any(starts_of_itself(flow)):
+    if any({"redirect_stdout", "redirect_stderr"} & document.words for document in flow.code.documents.values()) or flow.own_starts:
         return True
     logs = [call for call, dotted in flow.code.calls.items() if dotted.startswith("logging.")]
     channels = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]

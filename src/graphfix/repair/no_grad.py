@@ -83,8 +83,9 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
-    passes = [node for node, statement in held.forwards if statement is held.first]
-    yield evidence.label(recording_part(held.first, passes), "this records a graph that no backward() uses")
+    first = held.first
+    passes = [node for node, statement in held.forwards if statement is first]
+    yield evidence.label(recording_part(first, passes), "this records a graph that no backward() uses")
     if held.evaluates:
         calls = {
             frame for node in passes for depth, (frame, _) in enumerate(node.trace) if depth >= held.depth_in(node.trace)

@@ -15,6 +15,7 @@ from graphfix.analysis.flow.functions import parameters
 from graphfix.analysis.flow.graph import TooManyEdges
 from graphfix.analysis.flow.paths import Paths
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
+from graphfix.analysis.flow.runners import computed_names, runners, starts_of_itself
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
@@ -59,6 +60,21 @@ class Flow:
     def freed(self) -> Freed:
         """What is surely freed where."""
         return Freed(self)
+
+    @cached_property
+    def runners(self) -> tuple[ast.AST, ...]:
+        """The calls that run code of the program, and keep what it raises."""
+        return tuple(runners(self))
+
+    @cached_property
+    def own_starts(self) -> tuple[ast.Call, ...]:
+        """The calls that start a process which runs the program itself."""
+        return tuple(starts_of_itself(self))
+
+    @cached_property
+    def called_by_name(self) -> tuple[ast.Call, ...]:
+        """The calls of what is taken by a name that is put together."""
+        return tuple(computed_names(self))
 
     @cached_property
     def carrying(self) -> set[Place]:

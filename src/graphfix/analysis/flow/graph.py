@@ -167,8 +167,11 @@ class FlowGraph:
         `objects`: an attribute that the code assigns itself is made of all that its object holds, too.
         """
         seen = {place}
+        return seen.union(self.further(place, seen, set(), objects))
+
+    def further(self, place: Place, seen: set[Place], known: set[Place], objects: bool = True) -> Iterator[Place]:
+        """The same of several places, one after another: what is not among those `seen`, to which it is added. `known`: as for `parts`."""
         pending = [place]
-        known: set[Place] = set()
         while pending:
             current = pending.pop()
             own = not objects and isinstance(current, ast.Attribute) and Field(current.attr) in self.values
@@ -176,7 +179,7 @@ class FlowGraph:
                 if source not in seen and not (own and source is current.value):
                     seen.add(source)
                     pending.append(source)
-        return seen
+                    yield source
 
     def parts(self, place: Place, known: set[Place]) -> Iterator[Place]:
         """What the value at `place` is made of at once: the places before it, and what is put into the object that begins there.

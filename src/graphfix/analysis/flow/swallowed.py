@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
-from pathlib import PurePath
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.circular import true_of_itself
-from graphfix.analysis.flow.functions import FUNCTIONS, arguments
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.dataflow.exceptions import ending_of
 from graphfix.effects.rows import row_of
 from graphfix.ir.instructions import Opaque, Yield
-from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ OTHERS = frozenset(
     "ModuleNotFoundError EOFError Empty Full TimeoutError ConnectionError UnicodeDecodeError JSONDecodeError FileExistsError".split()
 )
 EXITS = ("__exit__", "__aexit__")
-# what holds the name of the file that runs: https://docs.python.org/3/library/sys.html#sys.argv
-OWN_FILE = ("__file__", "argv", "orig_argv")
 # tests that are to fail: https://docs.python.org/3/library/unittest.html#unittest.expectedFailure
 EXPECTING = ("expectedFailure", "xfail")
 
@@ -40,9 +36,8 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "
     `by_runners`: also what runs code of the program and keeps its errors to itself, as a test runner does. `error`: the name of
     Python's error, where it is known.
     """
-    runner = next(runners(flow), None) if by_runners else None
-    if runner is not None:
-        return runner
+    if by_runners and flow.runners:
+        return flow.runners[0]
     seen: set[ast.AST] = set()
     pending = [site]
     while pending:
@@ -64,59 +59,9 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "
     return None
 
 
-def called_by_name(flow: Flow, function: ast.AST) -> Iterator[ast.Call]:
-    """The calls that may mean a method which nothing in sight calls otherwise: `getattr(self, "do_" + word)(line)`."""
-    for call in flow.code.calls if function in flow.code.class_of else ():
-        got = call.func
-        if isinstance(got, ast.Call) and flow.code.calls.get(got) == "getattr" and not isinstance(got.args[-1], ast.Constant):
-            yield call
-
-
-def runners(flow: Flow) -> Iterator[ast.AST]:
-    """The calls that run code of the program out of texts or by its names, and keep what it raises: `doctest.testmod()`.
-
-    So does a process in which the program starts itself: what it raises there is an exit code to whoever has started it.
-    """
-    for call, dotted in flow.code.calls.items():
-        row = row_of(dotted) if dotted else None
-        if row is not None and row.swallows and row.calls:
-            yield call
-    yield from starts_of_itself(flow)
-
-
-def starts_of_itself(flow: Flow) -> Iterator[ast.Call]:
-    """The calls that start a process which runs the program itself: whoever starts it may read its exit code, and what it prints."""
-    for call, dotted in flow.code.calls.items():
-        if dotted and (row := row_of(dotted)) is not None and row.starts and is_given_program(flow, call):
-            yield call
-
-
-def is_given_program(flow: Flow, call: ast.Call) -> bool:
-    """Whether what a call starts is the program itself: a fork, which is given nothing, or a command that names a file of it."""
-    files = {PurePath(document.path).name for document in flow.code.documents.values()}
-    given = arguments(call)
-    return not given or any(names_file(part, files) for part in written_in(flow, given))
-
-
-def written_in(flow: Flow, given: Iterable[ast.expr]) -> Iterator[ast.AST]:
-    """The code of all that a text, or a list of texts, is put together of."""
-    seen: set[ast.AST] = set()
-    pending = list(given)
-    while pending:
-        at = pending.pop()
-        below = (*flow.graph.below(at), *flow.graph.put_into(flow.graph.sources(at), None))
-        for part in (part for place in below if isinstance(place, ast.expr) for part in subtree(place)):
-            if part not in seen:
-                seen.add(part)
-                pending.extend([part] if isinstance(part, ast.Name) else ())
-                yield part
-
-
-def names_file(part: ast.AST, files: set[str]) -> bool:
-    """Whether a part of a command is one of `files`, or the file in which it stands."""
-    if isinstance(part, ast.Constant):
-        return isinstance(part.value, str) and not files.isdisjoint(PurePath(each).name for each in part.value.split())
-    return isinstance(part, (ast.Name, ast.Attribute)) and word(part) in OWN_FILE
+def called_by_name(flow: Flow, function: ast.AST) -> Sequence[ast.Call]:
+    """The calls that may mean a method which nothing in sight calls otherwise."""
+    return flow.called_by_name if function in flow.code.class_of else ()
 
 
 def is_run_by_library(flow: Flow, function: ast.AST) -> bool:
