@@ -21,6 +21,7 @@ from graphfix.review.review import Question, Review
 from graphfix.review.reviewed import Refused, texts_with
 from graphfix.rewrite.patch import unified
 
+ENTER = ("\r", "\n")
 _KEYS = {
     "y": "take this fix",
     "o": "take the other repair, where there are two",
@@ -46,10 +47,11 @@ class Answer(enum.Enum):
 
 @dataclass
 class Interview:
-    """Asks about one finding after the other. `shown`: the files as the user knows them."""
+    """Asks about one finding after the other. `shown`: the files as the user knows them. `_answered`: the last answer was a key alone."""
 
     review: Review
     shown: Mapping[str, Path]
+    _answered: bool = False
 
     def greet(self) -> None:
         """Say what there is to decide, and how."""
@@ -187,12 +189,18 @@ class Interview:
         """One key press; none where the terminal was closed."""
         with keys_at_once():
             OUT.prompt(prompt)
-            try:
-                key = next_key()
-            except EOFError:
-                key = ""
+            key = self._pressed()
+            if key in ENTER and self._answered:  # whoever is used to lines ends the answer before with it
+                key = self._pressed()
+        self._answered = key not in ENTER
         OUT.say(escaped(key) if key.isprintable() else "")
         return key if len(key) == 1 and key.isprintable() else key and " "
+
+    def _pressed(self) -> str:
+        try:
+            return next_key()
+        except EOFError:
+            return ""
 
     def _line(self, prompt: str) -> str:
         try:

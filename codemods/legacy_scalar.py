@@ -59,15 +59,17 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if total is not None:
             totals.setdefault(total, []).append(site)
             continue
-        yield from evidence.told(report, site, known and is_settled(evidence, site, seen))
+        yield from evidence.told(report, site, known, is_settled(evidence, site, seen))
     for total, sites in totals.items():
         yield from evidence.told(whole_total, total, sites)
 
 
-def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
+def report(evidence: Evidence, site: ast.Subscript, known: bool, settled: bool) -> Finding:
     root = stripped(site.value)
     text = f"{operand(evidence, root)}.item()"
-    doubt = unless(safe, f"a caller may give `{short(evidence.program.source(root))}` a value that has an element 0")
+    name = short(evidence.program.source(root))
+    doubt = unless(known, f"`{name}` has one element, as backward() shows, but may have a dimension, too")
+    doubt = doubt or unless(settled, f"a caller may give `{name}` a value that has an element 0")
     repair = fix(f"read the number with `{short(text)}`", Replace(evidence.program.span(site), text), ground=Ground.RAISES, doubt=doubt)
     return told(evidence, site, repair, data_in(site))
 

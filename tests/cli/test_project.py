@@ -49,3 +49,11 @@ def test_without_marks_the_working_folder_is_the_project(graphfix, tmp_path: Pat
             (tmp_path / name).write_text(text)
     done = graphfix("check", "--output-format", "json", "tools/run.py")
     assert [finding["code"] for finding in json.loads(done.stdout)] == ["GF103"]
+
+
+def test_a_program_with_a_syntax_error_is_told_so_whatever_it_imports(graphfix, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "layers.py").write_text("import torch\nnet = torch.nn.Linear(1, 1)\n")
+    (tmp_path / "train.py").write_text("from layers import net\nnet(1).sum().backward()\ndef (:\n")
+    done = graphfix("check", "train.py")
+    assert done.returncode == 2
+    assert done.stderr.decode() == "train.py:3:5: cannot be read: syntax error: invalid syntax\n"

@@ -445,3 +445,13 @@ def test_the_other_of_two_repairs_is_taken(tmp_path: Path, command: str) -> None
     assert "Wrote 1 file" in said
     text = (folder / "a.py").read_text()
     assert text.count("score = judge(painter(x))") == 2 and "inputs=" not in text
+
+
+def test_an_enter_behind_a_key_answers_nothing(folder: Path, start: Start) -> None:
+    """Whoever is used to lines ends each answer with it; the files are written all the same."""
+    sitting = start()
+    for prompt in (ASKS, ASKS, ASKS, CONFIRMS):
+        sitting.shown(prompt)
+        sitting.child.send("y\r")
+    said, code = sitting.end()
+    assert ("Wrote 2 files: a.py, b.py" in said, code) == (True, 0)

@@ -413,3 +413,34 @@ def test_a_cut_is_no_repair_of_a_cut(graphfix: Run, tmp_path: Path) -> None:
     )
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
     assert "GF902" not in said and "GF310" in said
+
+
+def test_json_tells_one_of_several_findings_with_its_repairs(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWO_OF_OLD)
+    printed = b'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    print(loss.data[0])\n'
+    printed += b"IndexError: invalid index of a 0-dim tensor. Use `tensor.item()` in Python\n"
+    said = json.loads(graphfix("why", "--output-format", "json", input=printed).stdout)
+    assert [(each["code"], each["nearness"]) for each in said["findings"]] == [("GF901", "line")]
+    assert said["others"] == 1
+
+
+def test_what_cannot_raise_an_error_is_no_cause_of_it(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWO_OF_OLD.replace(".data[0]", ".item()"))
+    printed = b'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n    print(loss.data[0])\n'
+    printed += b"IndexError: invalid index of a 0-dim tensor. Use `tensor.item()` in Python\n"
+    assert b"[GF" not in graphfix("why", input=printed).stdout
+
+
+TWO_OF_OLD = """import torch
+from torch import nn
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(9):
+    loss = model(torch.randn(2, 3)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    print(loss.data[0])
+    optimizer.step()
+    averaged = model.weight.data
+    print(loss.data[0] / 2, averaged.sum())
+"""

@@ -5,7 +5,6 @@ Found out before any file is told of, so that each program is run once.
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -153,10 +152,12 @@ def told_from(entry: Path, job: Job, share: int | None = None) -> tuple[Told, Ke
         source = read_bytes(entry)
         # who imports none of the project's files shows nothing of another one
         if targets(entry, names_imported(entry), texts.roots) and leads_on(entry, texts.roots):
-            found.append(Told(unheard=TOO_LONG))
-            with contextlib.suppress(TookTooLong), limited_time():
-                found.append(told_within(texts, texts.decoded(source).text, share))
-                texts.keep()
+            try:
+                with limited_time():
+                    found.append(told_within(texts, texts.decoded(source).text, share))
+                    texts.keep()
+            except TookTooLong:
+                found.append(Told(unheard=TOO_LONG))
         return Outcome(entry)
 
     with uncollected(is_done=True):

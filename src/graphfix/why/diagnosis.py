@@ -102,7 +102,8 @@ class Investigation:
         best = [cause for cause in causes if cause.nearness is causes[0].nearness][:MAX_SHOWN]
         # a retained or a legacy line beside the cause is no second cause
         best = [cause for cause in best if _weight(kind, cause) == _weight(kind, best[0]) or cause.nearness is Nearness.LINE]
-        return Diagnosis(trouble, kind, places, missing, tuple(best), len(causes) - len(best), tuple(self._problems()))
+        others = sum(not cause.finding.optional for cause in causes if cause not in best)  # as `check` tells them
+        return Diagnosis(trouble, kind, places, missing, tuple(best), others, tuple(self._problems()))
 
     def _causes(self, kind: Kind, places: Sequence[Place]) -> Iterator[tuple[tuple[int, ...], Cause]]:
         met: set[tuple[str, Span, str]] = set()

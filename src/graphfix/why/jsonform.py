@@ -84,5 +84,6 @@ def _missing(missing: Nowhere) -> dict[str, object]:
 def _finding(cause: Cause) -> dict[str, object]:
     number = cause.outcome.findings.index(cause.finding)
     edits = cause.outcome.edits[number : number + 1]
-    (record,) = records([replace(cause.outcome, findings=(cause.finding,), edits=edits, unfinished="")])
+    others = cause.outcome.others[number : number + 1]
+    (record,) = records([replace(cause.outcome, findings=(cause.finding,), edits=edits, others=others, unfinished="")])
     return {**record, "nearness": cause.nearness.name.lower(), "patch": patch_of(cause)}

@@ -17,7 +17,7 @@ OLD_INDEX = Kind(
         "invalid index of a 0-dimensional tensor",
         "too many indices for array: array is 0-dimensional",
     ),
-    ("GF901", "GF902"),
+    ("GF901",),
     """\
 Since PyTorch 0.4 a loss is a tensor without dimensions, so it has no element
 0; its number is read with `.item()`.""",

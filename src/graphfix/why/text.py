@@ -110,7 +110,8 @@ def told(diagnosis: Diagnosis) -> Iterator[Line]:
     if diagnosis.others:
         many = "Another finding" if diagnosis.others == 1 else f"{diagnosis.others} other findings"
         yield ()
-        yield from _prose(f"{many} in these files could lead to this error, too: graphfix check .")
+        yield from _prose(f"{many} in these files could lead to this error, too. All findings are told by")
+        yield _plain("graphfix check .")
 
 
 def _where(diagnosis: Diagnosis) -> Iterator[Line]:
