@@ -77,7 +77,8 @@ def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, i
     """The calls that may run a function: in the files of the program, in those that import it (those of a method need not), and in those
     that its class derives from."""
     graph = evidence.call_graph
-    files = [graph.program.take_in(document) for document in evidence.program.files]
+    spelling = (document for document in evidence.program.files if function.name in document.words)
+    files = [graph.program.take_in(document) for document in spelling]
     home = graph.program.home(function)
     files.append(home)
     cls = home.class_around(function)
