@@ -68,13 +68,14 @@ def programs_of(path: Path, roots: tuple[Path, ...]) -> list[Path]:
 
 
 def beside(path: Path, word: str, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """The scripts of ordinary size below `roots` that may spell a word and run together with `path`, as some program comes to both.
+    """The scripts of ordinary size below `roots` that may spell a word and run together with `path`, as another program comes to both.
 
     Close ones come first.
     """
     real = Path(real_path(path))
-    files = {file for root in roots for file, _ in (imports_below(Path(real_path(root))) or {}).get(ANY, ())}
-    programs = {real, *programs_of(real, roots)}
+    programs = set(programs_of(real, roots))
+    indexes = (imports_below(Path(real_path(root))) or {} for root in roots if programs)
+    files = {file for index in indexes for file, _ in index.get(ANY, ())}
     for file in sorted(files - {real}, key=lambda file: (distance(file, real), file.parts)):
         if is_script(file) and spells(file, (word,)) and not programs.isdisjoint((file, *programs_of(file, roots))):
             yield file
