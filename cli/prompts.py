@@ -145,6 +145,7 @@ class Interview:
                 return True
             except Refused as error:
                 OUT.say(f"that cannot be done: {escaped(str(error))}")
+            self._answered = False  # the editor came between
             if self._key("edit again? [y,N] ") != "y":
                 return False
             text = given

@@ -1,4 +1,4 @@
-"""Lists that are put together by slices hold their items in that order."""
+"""Slices of a list that a loop has filled: the simulation runs the first iterations only, and the list holds more than these."""
 
 from __future__ import annotations
 
@@ -8,71 +8,83 @@ import pytest
 
 from graphfix.run.engine import findings_of
 
-NETWORK = """
+PROGRAM = """\
+import collections
+import random
 import torch
 from torch import nn
 
-def build(sizes, depth):
-    count = len(sizes) - 1
-    {made}
-    return nn.Sequential(*layers)
-
-first = nn.Linear(4, 4)
-model = build([4, 4, 4], 2)
-optimizer = torch.optim.SGD([*first.parameters(), *model.parameters()], lr=0.1)
-for step in range(10):
-    loss = model(first(torch.randn(2, 4))).pow(2).mean()
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+data = [torch.randn(5, 3) for _ in range(9)]
+for x in data[:6]:
     optimizer.zero_grad()
-    loss.backward()
+    net(x).mean().backward()
     optimizer.step()
+total = 0
+for x in {}:
+    total += net(x).mean()
+print(total.item())
 """
-IN_TURN = {
-    "every second one of an empty list of a computed length": """
-    layers = [None] * (2 * count)
-    layers[::2] = [nn.Linear(a, b) for a, b in zip(sizes, sizes[1:])]
-    layers[1::2] = [nn.ReLU(True) for _ in range(count)]
-""",
-    "every third one": """
-    layers = [None] * 6
-    layers[0::3] = [nn.Linear(4, 4), nn.Linear(4, 4)]
-    layers[1::3] = [nn.BatchNorm1d(4), nn.BatchNorm1d(4)]
-    layers[2::3] = [nn.ReLU(True), nn.ReLU(True)]
-""",
-    "the rest, behind those that stay": """
-    layers = [nn.Linear(4, 4), nn.Sigmoid(), nn.ReLU(True)]
-    layers[1:] = [nn.ReLU(True), nn.Linear(4, 4)]
-""",
-    "what comes before": """
-    layers = [nn.Sigmoid(), nn.ReLU(True)]
-    layers[:1] = [nn.Linear(4, 4)]
-""",
-    "all": """
-    layers = [nn.Sigmoid(), nn.ReLU(True)]
-    layers[:] = [nn.Linear(4, 4), nn.ReLU(True)]
-""",
-}
-WRITTEN = {
-    "behind what saves its result": """
-    layers = [None] * 4
-    layers[::2] = [nn.Linear(4, 4), nn.ReLU(True)]
-    layers[1::2] = [nn.Sigmoid(), nn.Linear(4, 4)]
-""",
-    "in front of the end": """
-    layers = [nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)]
-    layers[1:-1] = [nn.Sigmoid(), nn.ReLU(True)]
-""",
-}
+LOSSES = """\
+import torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+losses = [net(torch.randn(5, 3)).mean() for _ in range(9)]
+for loss in {}:
+    loss.backward()
+losses[0].backward()
+"""
 
 
-def told(made: str) -> set[str]:
-    return {finding.code for finding in findings_of(Path("train.py"), NETWORK.format(made=made.strip()))}
+def codes(tmp_path: Path, text: str) -> set[str]:
+    return {finding.code for finding in findings_of(tmp_path / "train.py", text, (tmp_path,))}
 
 
-@pytest.mark.parametrize("made", IN_TURN.values(), ids=IN_TURN)
-def test_layers_that_follow_one_another(made: str) -> None:
-    assert told(made) == set()
+@pytest.mark.parametrize(
+    "taken",
+    (
+        "data[6:]",
+        "data[-3:]",
+        "data[::2]",
+        "data[6:][1:]",
+        "list(data)[6:]",
+        "tuple(data)[6:]",
+        "sorted(data, key=len)[6:]",
+        "[*data][6:]",
+        "data.copy()[6:]",
+        "(data + data)[9:]",
+        "[each for each in data][6:]",
+        "list(map(torch.relu, data))[6:]",
+        "collections.deque(data[6:])",
+        "reversed(data[6:])",
+    ),
+)
+def test_a_part_behind_the_simulated_items_is_not_empty(tmp_path: Path, taken: str) -> None:
+    assert "GF103" in codes(tmp_path, PROGRAM.format(taken))
 
 
-@pytest.mark.parametrize("made", WRITTEN.values(), ids=WRITTEN)
-def test_a_layer_that_writes_over_what_the_one_before_has_saved(made: str) -> None:
-    assert told(made) == {"GF401"}
+@pytest.mark.parametrize("taken", ("[torch.ones(5, 3), torch.ones(5, 3)][2:]", "data[:0]", "data[3:3]"))
+def test_what_holds_nothing_is_empty(tmp_path: Path, taken: str) -> None:
+    assert not codes(tmp_path, PROGRAM.format(taken))
+
+
+@pytest.mark.parametrize(("taken", "is_told"), (("losses[:-1]", True), ("losses[::2]", True), ("losses[1:]", False), ("losses[6:]", False)))
+def test_each_item_with_a_graph_is_one_of_its_own(tmp_path: Path, taken: str, is_told: bool) -> None:
+    assert ("GF302" in codes(tmp_path, LOSSES.format(taken))) is is_told
+
+
+APART = (
+    "losses[1].backward()\nfor loss in losses[6:]:\n    loss.backward()\n",
+    "losses[0].backward()\nfor loss in losses[-3:]:\n    loss.backward()\n",
+    "sum(losses[:4]).backward()\nsum(losses[4:]).backward()\n",
+)
+
+
+@pytest.mark.parametrize("walks", APART)
+@pytest.mark.parametrize("made", ("net(torch.randn(5, 3)).mean()", "(net(torch.randn(5, 3)).mean(), 0)[0]"))
+def test_the_end_of_a_list_is_not_its_beginning(tmp_path: Path, made: str, walks: str) -> None:
+    text = LOSSES.partition("losses =")[0] + f"losses = [{made} for _ in range(9)]\n" + walks
+    exec(compile(text, "train.py", "exec"), {})
+    assert not codes(tmp_path, text)

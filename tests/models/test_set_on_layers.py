@@ -122,3 +122,18 @@ def test_what_a_layer_does_not_hold_is_not_walked() -> None:
 def test_a_layer_gives_what_was_put_among_its_parameters() -> None:
     text = SECOND_WALK.format(name='layer._parameters["weight"]').replace("layer(torch.randn(2, 4))", "layer.weight")
     assert [finding.code for finding in analyse(Path("train.py"), text).findings] == ["GF203"]
+
+
+@pytest.mark.parametrize("kept", ["layer.last = out", 'setattr(layer, "last", out)', "layer.seen = [out]"])
+def test_what_a_layer_keeps_besides_is_no_part_of_what_it_computes(kept: str) -> None:
+    text = f"""
+import torch
+from torch import nn
+
+layer = nn.Linear(4, 4)
+for step in range(10):
+    out = layer(torch.randn(2, 4))
+    out.pow(2).mean().backward()
+    {kept}
+"""
+    assert not analyse(Path("train.py"), text).findings

@@ -29,7 +29,7 @@ def called_unrecorded(evidence: Evidence, function: Definition, depth: int = MOS
     What tests do counts where nobody else calls it: they build what is gone when they end.
     """
     calls = list(calls_of(evidence, function)) if depth > 0 else []
-    calls = [(code, call) for code, call in calls if not is_tested(evidence, code)] or calls
+    calls = [(code, call) for code, call in calls if not stands_in_test(evidence, code)] or calls
     return bool(calls) and all(is_unrecorded(evidence, code, call, depth) for code, call in calls)
 
 
@@ -50,7 +50,7 @@ def called_unseen(evidence: Evidence, function: Definition) -> bool:
     seen = entered(evidence)
     for code, call in calls_of(evidence, function):
         is_seen = (document_of(evidence, code).statement_of(call.node), function) in seen
-        if not is_seen and not is_tested(evidence, code) and not is_unrecorded(evidence, code, call, MOST_CALLS):
+        if not is_seen and not stands_in_test(evidence, code) and not is_unrecorded(evidence, code, call, MOST_CALLS):
             return True
     return False
 
@@ -68,7 +68,7 @@ def document_of(evidence: Evidence, code: Code) -> Document:
     return program.documents[program.home(code.node).tree]
 
 
-def is_tested(evidence: Evidence, code: Code) -> bool:
+def stands_in_test(evidence: Evidence, code: Code) -> bool:
     """Whether code stands in a file of tests."""
     return is_test(document_of(evidence, code))
 

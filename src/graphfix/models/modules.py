@@ -49,6 +49,7 @@ from graphfix.models.optimizers import leaves_zeros
 from graphfix.models.registered import note_reached
 from graphfix.models.saving import save
 from graphfix.models.submodules import buffers, listed, submodule
+from graphfix.models.tensor_attributes import PARAMETER, PARAMETERS
 
 PARAMETER_LISTS = frozenset(("ParameterList", "ParameterDict"))
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
@@ -157,10 +158,10 @@ def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keyword
 
 
 def set_on(m: Interpreter, layer: TorchModule) -> Iterator[Value]:
-    """What a layer computes with besides, as it was set on it: `layer.weight = mean + noise`."""
-    for value in layer.attributes.values() if m.has_graphs else ():
-        held = value.items.values() if isinstance(value, Mapping) else (value,)
-        yield from (each for each in held if nodes_in(each))
+    """What a layer computes with besides, as it was put in the place of a parameter: `layer.weight = mean + noise`."""
+    for name, value in layer.attributes.items() if m.has_graphs else ():
+        own = value.items.values() if name == PARAMETERS and isinstance(value, Mapping) else (value,) if PARAMETER.match(name) else ()
+        yield from (each for each in own if nodes_in(each))
 
 
 def passing_on(m: Interpreter, layer: TorchModule, known: OpFacts) -> OpFacts | None:
