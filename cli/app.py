@@ -195,7 +195,7 @@ COMMANDS = (
         forks=True,
     ),
     Command(
-        "rule", ("code", "no_pager"), LEARN, "Explain a rule, or list all rules.", "Explain a rule, or list all rules.", examines=False
+        "rule", ("code", "color", "no_pager"), LEARN, "Explain a rule, or list all rules.", "Explain a rule, or list all rules.", examines=False
     ),
     Command(
         "config",

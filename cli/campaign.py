@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from pathlib import Path
@@ -260,23 +261,25 @@ def _table(told: dict, *, rows: bool = False) -> None:  # type: ignore[type-arg]
     OUT.say(f"{_repositories(told['repositories'])}: {stages}" if stages else "no repositories")
     if told["findings"]:
         OUT.say("")
-        OUT.raw(f"{'rule':<36}{'found':>8}{'repositories':>14}{'safe fix':>10}{'repaired':>10}")
+        OUT.raw(f"{'rule':<36}{'found':>8}{'repositories':>14}{'safe fix':>10}{'on branches':>13}")
         for code, number in told["findings"].items():
             kind = told["kinds"].get(code, {"name": "", "repositories": 0, "safe": 0})
             name = f"{code} {kind['name']}"
-            OUT.raw(f"{name:<36}{number:>8}{kind['repositories']:>14}{kind['safe']:>10}{told['repaired'].get(code, 0):>10}")
+            OUT.raw(f"{name:<36}{number:>8}{kind['repositories']:>14}{kind['safe']:>10}{told['repaired'].get(code, 0):>13}")
     if told["unfinished"]:
         OUT.say(f"{count(told['unfinished'], 'file')} not analysed to the end")
-    if told["failures"]:
+    skipped = Counter(row["reason"] for row in told["rows"] if row["stage"] == Stage.SKIPPED.value and row["reason"])
+    if told["failures"] or skipped:
         OUT.say("")
-        for reason, number in told["failures"].items():
-            OUT.say(f"failed {number}x: {escaped(reason)}")
+    for what, reasons in ("failed", told["failures"]), ("skipped", skipped):
+        for reason, number in reasons.items():
+            OUT.say(f"{what} {number}x: {escaped(reason)}")
     for row in told["rows"] if rows else ():
         found = sum(row["findings"].values())
         why = f" ({row['reason']})" if row["reason"] else ""
         OUT.say(
             escaped(
-                f"{row['name']:<50} {row['stage']:<10} {found:>4} findings {sum(row['repaired'].values()):>4} repaired{why} {row['link']}".rstrip()
+                f"{row['name']:<50} {row['stage']:<10} {found:>4} findings {sum(row['repaired'].values()):>4} on a branch{why} {row['link']}".rstrip()
             )
         )
 

@@ -84,7 +84,7 @@ def deliver(
         repository.set_branches(moves)
         made += moves
     for delivery in deliveries:
-        _tell(delivery, repository, target, fresh=delivery.made.branch in moves)
+        _tell(delivery, repository, target, fresh=delivery.made.branch in moves, quiet=options.quiet)
     if target.remote:
         _push(tips, claims.there, repository, target)
     if options.open:
@@ -164,7 +164,7 @@ def _push(tips: Mapping[str, str], there: Mapping[str, str], repository: Reposit
     ERR.say(f"pushed {', '.join(escaped(branch) for branch in news)} to {escaped(target.remote)}")
 
 
-def _tell(delivery: Delivery, repository: Repository, target: Target, *, fresh: bool) -> None:
+def _tell(delivery: Delivery, repository: Repository, target: Target, *, fresh: bool, quiet: bool) -> None:
     made = delivery.made
     if not fresh:
         ERR.say(f"branch {escaped(made.branch)} is up to date")
@@ -173,7 +173,8 @@ def _tell(delivery: Delivery, repository: Repository, target: Target, *, fresh: 
     ERR.say(
         f"made branch {escaped(made.branch)}: {count(len(made.commits), 'commit')} on {escaped(base)}; nothing was checked out"
     )
-    ERR.say(f"look at it with: git log --patch {escaped(base)}..{escaped(made.branch)}")
+    if not quiet:
+        ERR.say(f"look at it with: git log --patch {escaped(base)}..{escaped(made.branch)}")
 
 
 def _open(delivery: Delivery, repository: Repository, target: Target, options: Options) -> None:

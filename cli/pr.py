@@ -263,7 +263,7 @@ def _proven(making: Making, report: Report) -> list[Outcome]:
     told: list[tuple[str, str]] = []
     if seen and changed and command.job is not None:
         after = command.run({Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed})
-        told = rows(judge(seen[0], after, {finding.code for outcome in changed for finding in outcome.fixed}), [])
+        told = rows(judge(seen[0], after, {finding.code for outcome in changed for finding in outcome.fixed}))
     elif seen and changed:
         told = [("after", "passes")]
     names = ("before", "after", "results", "graph", "memory", "time", "verdict")

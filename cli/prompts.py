@@ -14,7 +14,7 @@ from graphfix.cli.terminal import OUT
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
-from graphfix.report.text import Piece, indexes_of, story
+from graphfix.report.text import UNBROKEN, Piece, indexes_of, story
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import as_written, plain, region
 from graphfix.review.review import Question, Review
@@ -155,7 +155,7 @@ class Interview:
         total = len(self.review.decisions) + self.review.waiting()
         OUT.say("")
         OUT.line((Piece(f"{escaped(str(self.shown[question.path]))}: {len(self.review.decisions) + 1} of {total}", "bold"),))
-        for line in story(finding, indexes_of(source)):
+        for line in story(finding, indexes_of(source), cells=OUT.columns or UNBROKEN):
             OUT.line(line)
         if after is not None:
             for name, text in after.items():

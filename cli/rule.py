@@ -33,15 +33,16 @@ def run(options: Options) -> int:
 
 
 def page_of(code: str) -> str:
-    """The page of a rule as `OUT` shows it: rendered on a terminal, else the Markdown that it is written in."""
+    """The page of a rule as `OUT` shows it: rendered on a terminal or in colour, else the Markdown that it is written in."""
     from graphfix.codemods import RULES
 
     page = next(rule.page for rule in RULES if rule.code == code).rstrip()
-    if OUT.columns is None:
+    if OUT.columns is None and not OUT.colour:
         return page
     from graphfix.report.markdown import rendered
+    from graphfix.report.text import USUAL
 
-    return rendered(page, OUT.columns, colour=OUT.colour)
+    return rendered(page, OUT.columns or USUAL, colour=OUT.colour)
 
 
 def _listed(rules: Sequence[Rule]) -> Iterator[str]:

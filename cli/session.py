@@ -14,7 +14,7 @@ import typer
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
-from graphfix.cli.terminal import ERR, Screen
+from graphfix.cli.terminal import ERR, OUT, Screen
 from graphfix.files.discovery import Discovered, MissingPath, discover
 from graphfix.files.place import project_root
 from graphfix.report.forms import FORMS, Form
@@ -219,7 +219,7 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
     if options.output_file is not None:
         _store_findings(report, form, options.output_file)
         return
-    for line in form.lines(_view(report, form)) if form.plain or report.findings else ():
+    for line in form.lines(replace(_view(report, form), columns=OUT.columns)) if form.plain or report.findings else ():
         if form.plain:
             screen.raw("".join(piece.text for piece in line))
         else:

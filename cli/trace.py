@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import typer
 
 from graphfix.cli import session
 from graphfix.cli.choices import ListFormat
-from graphfix.cli.exits import ERROR
+from graphfix.cli.exits import ERROR, FINDINGS, OK
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.verify_script import check_plot, python_of, say_no_torch
@@ -40,7 +39,7 @@ NEAR = 8  # files that those of the story import are looked through, too
 
 
 def run(options: Options) -> int:
-    """Run the program, tell its story on standard error, and give its own exit code."""
+    """Run the program, tell its story on standard error, and give its own exit code, or 2 where wanted repairs could not be made."""
     if not options.words:
         session.fail("which program? graphfix trace SCRIPT [-- ARGS]")
     name, *arguments = options.words
@@ -66,11 +65,11 @@ def run(options: Options) -> int:
             ERR.say(f"graphfix: the program left no report: {how}")
             return _code(done.code) or ERROR
         report = attached.with_signal(done)
-        _tell(options, report if notebook is None else notebook.named(report), folder)
+        repairs = _tell(options, report if notebook is None else notebook.named(report), folder)
         if from_data(report).run.lacks_torch:
             say_no_torch(options)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
-    return 0 if ended_by_us else _code(done.code)
+    return (0 if ended_by_us else _code(done.code)) or repairs
 
 
 def _code(code: int) -> int:
@@ -87,7 +86,8 @@ def _cells(path: Path, folder: Path) -> Cells:
         session.fail(f"{path}: {error.reason}")
 
 
-def _tell(options: Options, report: dict[str, Any], folder: Path) -> None:
+def _tell(options: Options, report: dict[str, Any], folder: Path) -> int:
+    """Write what is asked for; gives the exit code of the repairs."""
     trace = from_data(report)
     kept = options.save or folder / "run.json"  # also what the repairs go by
     _write(kept, json.dumps(report, indent=1) + "\n")
@@ -102,11 +102,12 @@ def _tell(options: Options, report: dict[str, Any], folder: Path) -> None:
                 _write(options.output_file, text + "\n")
             else:
                 OUT.raw(text)
-            return
-        _story(replace(options, evidence=[kept]), trace)
+            return OK
+        return _story(replace(options, evidence=[kept]), trace)
+    return OK
 
 
-def _story(options: Options, trace: Trace) -> None:
+def _story(options: Options, trace: Trace) -> int:
     from graphfix.traced.screen import refused
     from graphfix.traced.screen import shown as on_screen
     from graphfix.traced.story import lines
@@ -118,8 +119,11 @@ def _story(options: Options, trace: Trace) -> None:
         ERR.line(line)
     explained = refused(trace) or meaning is not None or not on_screen(trace)
     if explained and not options.quiet:
-        with suppress(typer.Exit):  # what is wrong has been said; the exit code is the program's
-            _repair(options, trace)
+        try:
+            return _repair(options, trace)
+        except typer.Exit:  # what is wrong has been said
+            return ERROR if options.apply_fixes else OK
+    return OK
 
 
 def _meaning(trace: Trace) -> Meaning | None:
@@ -132,15 +136,18 @@ def _meaning(trace: Trace) -> Meaning | None:
     return screen.Meaning(kind.brief, kind.repair) if kind is not None else None
 
 
-def _repair(options: Options, trace: Trace) -> None:
-    """What `check` and `diff` say of the files of the story, as far as it explains the run; `--apply` does what `apply` does."""
+def _repair(options: Options, trace: Trace) -> int:
+    """What `check` and `diff` say of the files of the story, as far as it explains the run; `--apply` does what `apply` does.
+
+    Gives 2 where `apply` would.
+    """
     from graphfix.files.place import project_root
     from graphfix.traced.repairs import analysed, has_fix, headed, related
     from graphfix.why.neighbours import imported_files
 
     files = analysed(trace)
     if not files:
-        return
+        return OK
     roots = tuple(dict.fromkeys(project_root(path.parent) for path in files))
     near = [path for path in imported_files(files, roots) if path not in files][:NEAR]
     names = [_named(path) for path in (*files, *near)]
@@ -150,12 +157,11 @@ def _repair(options: Options, trace: Trace) -> None:
         for line in headed(found, _named(outcome.path)):
             ERR.line(line)
         ready += filter(has_fix, found)
-    if ready:
-        _offer(options, names, ready)
+    return _offer(options, names, ready) if ready else OK
 
 
-def _offer(options: Options, names: list[str], found: list[Finding]) -> None:
-    """The repairs as a diff, and how to make them; or made, as far as that is wanted."""
+def _offer(options: Options, names: list[str], found: list[Finding]) -> int:
+    """The repairs as a diff, and how to make them; or made, as far as that is wanted. Gives 2 where that failed."""
     from graphfix.cli import apply
     from graphfix.model import Applicability
 
@@ -165,12 +171,12 @@ def _offer(options: Options, names: list[str], found: list[Finding]) -> None:
         wanted = _asked(options, names, select=codes, unsafe_fixes=options.unsafe_fixes)
     else:
         wanted = _asked(options, names, select=codes, unsafe_fixes=unsafe)
-    changed = [outcome for outcome in _outcomes(wanted, repair=True) if outcome.changed]
+    code, changed = OK, [outcome for outcome in _outcomes(wanted, repair=True) if outcome.changed]
     for outcome in changed:
         for line in _diff(outcome, heads=len(changed) > 1):
             ERR.line(line)
     if options.apply_fixes and changed:
-        apply.run(wanted, Screen(io.StringIO(), plain=True))  # what it finds has been told
+        code = apply.run(wanted, Screen(io.StringIO(), plain=True))  # what it finds has been told
         for outcome in changed:
             if outcome.path.read_bytes() == outcome.after:
                 codes_of = ", ".join(sorted({finding.code for finding in outcome.fixed}) or codes)
@@ -184,6 +190,7 @@ def _offer(options: Options, names: list[str], found: list[Finding]) -> None:
             command += ["--evidence", str(options.save or "FILE")]
         later = "" if options.save or "FILE" not in command else ", with the FILE of trace --save FILE"
         ERR.line((Piece("to apply: ", "bold"), Piece(typed(*command), whole=True), Piece(later)))
+    return code if code not in (OK, FINDINGS) else OK
 
 
 def _asked(options: Options, names: list[str], **more: Any) -> Options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def _show(options: Options, trial: Trial, changed: list[Outcome]) -> None:
     if trial.verdict is Verdict.NONE:
         ERR.say(f"graphfix: no verdict: {escaped(trial.reason)}")
         return
-    for line in lines(trial, fixes):
+    for line in lines(trial, fixes, sum(len(outcome.fixed) for outcome in changed)):
         OUT.say(line)
 
 
@@ -129,7 +130,8 @@ def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
     """The file of every fix and its rules, for people, first those that the runs have loaded: of others the runs show nothing."""
 
     def place(outcome: Outcome) -> str:
-        codes = ", ".join(sorted(finding.code for finding in outcome.fixed))
+        counts = sorted(Counter(finding.code for finding in outcome.fixed).items())
+        codes = ", ".join(code if number == 1 else f"{code} {number}x" for code, number in counts)
         return f"{outcome.path} {codes}{'' if ran(outcome) else ' (not run)'}"
 
     def ran(outcome: Outcome) -> bool:

@@ -136,6 +136,13 @@ def test_a_closed_campaign_offers_nothing_more(campaign: Campaign, forge: Any, l
     assert campaign.stages() == {"acme+trainer": "closed"}
 
 
+def test_a_closed_campaign_says_what_became_of_the_rest(campaign: Campaign, forge: Any, loops: SimpleNamespace) -> None:
+    hosted(campaign, GITHUB, loops)
+    campaign("run")
+    told = campaign("close").stdout.decode()
+    assert "1 repository: 1 skipped" in told and "skipped 1x: the campaign was closed" in told
+
+
 @pytest.mark.parametrize("asked", [False, True])
 def test_owners_are_named_only_where_that_is_asked_for(
     campaign: Campaign, forge: Any, loops: SimpleNamespace, asked: bool

@@ -93,7 +93,7 @@ def test_the_setting_is_relative_to_its_file(project: Path, graphfix: Run) -> No
 
 def test_a_baseline_that_is_not_there_is_a_usage_error(project: Path, graphfix: Run) -> None:
     done = graphfix("check", "--baseline", "none.json")
-    assert (done.returncode, done.stderr) == (2, b"graphfix: error: none.json: cannot be read: the file is gone\n")
+    assert (done.returncode, done.stderr) == (2, b"graphfix: error: none.json: cannot be read: no such file\n")
     (project / "base.json").write_text("{}")
     for words in (["--baseline"], ["--write-baseline"]):
         done = graphfix("check", *words, "base.json")

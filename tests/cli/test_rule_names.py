@@ -106,6 +106,11 @@ def test_a_page_is_found_by_its_name(graphfix: Run) -> None:
     assert graphfix("rule", "accumulated-graph").stdout == graphfix("rule", "GF101").stdout != b""
 
 
+def test_a_page_is_rendered_where_colour_is_asked_for(graphfix: Run) -> None:
+    assert b"\x1b[" in graphfix("rule", "GF101", "--color", "always").stdout
+    assert b"\x1b[" not in graphfix("rule", "GF101").stdout
+
+
 def test_fixtures_are_chosen_by_name(graphfix: Run) -> None:
     words = ("verify", "--case", "gru_state", "--select")
     assert b"no fixture of that name" in graphfix(*words, "stored-graph").stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -99,3 +100,13 @@ def test_a_page_that_is_longer_than_the_screen_is_paged(
     lines = shown(on_terminal([command, "rule", "GF101", *words], tmp_path, 80, rows, **others))
     assert (lines[0] == "PAGED") is paged
     assert any("accumulated-graph (GF101)" in line for line in lines[:2])
+
+
+def test_how_wide_a_terminal_is_breaks_no_line_elsewhere(tmp_path: Path, command: str, graphfix: Run) -> None:
+    (tmp_path / "train.py").write_text(EXAMPLE)
+    plain = graphfix("check", "train.py").stdout
+    assert graphfix("check", "train.py", env={**os.environ, "COLUMNS": "50"}).stdout == plain
+    on_terminal([command, "check", "train.py", "-o", "kept.txt"], tmp_path, 50)
+    assert (tmp_path / "kept.txt").read_bytes() in plain
+    raw = on_terminal([command, "check", "train.py"], tmp_path, COLUMNS="50", errors=False)
+    assert max(map(len, shown(raw))) <= 70 < max(map(len, plain.decode().splitlines()))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from .terminals import on_terminal
+
 pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
@@ -108,3 +110,10 @@ def test_a_picture_is_drawn(graphfix: Run, tmp_path: Path) -> None:
     done = graphfix("verify", "--case", "gru_state", "--device", "cpu", "--plot", "live.svg", "--quiet")
     assert done.returncode == 0, done.stderr
     assert "live autograd nodes" in (tmp_path / "live.svg").read_text("utf-8")
+
+
+def test_a_narrow_terminal_gets_no_broken_figures(command: str) -> None:
+    words = [command, "verify", "--select", "GF201", "--case", "gru_state"]
+    narrow, wide = (on_terminal(words, ROOT, columns, errors=False).decode() for columns in (80, 160))
+    assert "seconds" not in narrow and "verdict" in narrow and "gru_state" in narrow
+    assert "seconds" in wide

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Decorate
+from graphfix.run.engine import findings_of
 from tests.obligations.programs import SETUP, only, safe_titles
 
 LOOP = """
@@ -568,3 +572,17 @@ print(score)
 def test_what_is_kept_may_be_walked_where_no_run_comes(kept: str, read: str, walked: str, codes: list[str]) -> None:
     """A run that keeps an item under a known key shows who reads it, as far as it comes: not to the fortieth iteration."""
     assert [code for code, _ in safe_titles(LATE.format(kept=kept, read=read, walked=walked))] == codes
+
+
+@pytest.mark.parametrize("torch", ["import torch", "pass"])
+def test_a_file_has_torch_that_imports_one_that_has(tmp_path: Path, torch: str) -> None:
+    (tmp_path / "data.py").write_text("import models\nfrom models import *\n")
+    (tmp_path / "models.py").write_text(f"{torch}\nfrom made import net, batches\n")
+    (tmp_path / "made.py").write_text(
+        "def load():\n    import torch\n    return torch.nn.Linear(3, 1), [torch.ones(2, 3)] * 300\n\n\nnet, batches = load()\n"
+    )
+    body = "    net.eval()\n    return sum(net(x).mean().item() for x in batches)\n"
+    program = f"# evaluates what torch made\nfrom data import *\n\n\ndef evaluate():\n{body}\n\nevaluate()\n"
+    (found,) = findings_of(tmp_path / "evaluate.py", program, (tmp_path,), NO_CONVENTIONS)
+    assert found.code == "GF103" and found.fix is not None
+    assert ("does without torch" in found.fix.doubt) == (torch == "pass")

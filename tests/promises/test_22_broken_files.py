@@ -130,7 +130,7 @@ def test_what_may_not_be_read(tmp_path: Path, graphfix: Run) -> None:
 def test_a_file_that_vanished() -> None:
     from graphfix.run.examine import Job, examine
 
-    assert examine(Path("nowhere.py"), Job(())).reason == "the file is gone"
+    assert examine(Path("nowhere.py"), Job(())).reason == "no such file"
 
 
 def test_a_named_link_out(tmp_path: Path, graphfix: Run) -> None:

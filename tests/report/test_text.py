@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span, in_time
 from graphfix.report.escape import escaped, typed
-from graphfix.report.text import Line, concise, indexes_of, story, with_short_code
+from graphfix.report.text import UNBROKEN, Line, concise, indexes_of, story, with_short_code
 from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
 
@@ -18,12 +18,6 @@ for x in data:
         loss = out.sum()
         loss.backward()
 """
-
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where no terminal says how wide it is."""
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def at(text: str, part: str, after: str = "") -> Span:
@@ -39,8 +33,8 @@ def finding(text: str, span: Span, *story_: tuple[Span, str], path: str = "train
     return Finding("GF201", "carried-state", message, path, span, labels, fix)
 
 
-def told(found: Finding, text: str) -> list[str]:
-    return [plain(line) for line in story(found, indexes_of(Source(Path(found.path), text)))]
+def told(found: Finding, text: str, cells: int = UNBROKEN) -> list[str]:
+    return [plain(line) for line in story(found, indexes_of(Source(Path(found.path), text)), cells=cells)]
 
 
 def plain(line: Line) -> str:
@@ -175,28 +169,25 @@ def test_no_character_that_shows_nothing_is_shown_as_it_is() -> None:
     assert typed("a\U000e0061") == "$'a\\xf3\\xa0\\x81\\xa1'"
 
 
-def test_what_does_not_fit_beside_the_marks_stands_below_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+def test_what_does_not_fit_beside_the_marks_stands_below_them() -> None:
     found = finding(CODE, at(CODE, "loss.backward()"), (at(CODE, "loss.backward()"), "a message " * 8))
-    lines = told(found, CODE)
+    lines = told(found, CODE, 60)
     assert all(len(line) <= 60 for line in lines[1:])
     assert lines[4].endswith("^") and "a message" in lines[5]
 
 
-@pytest.mark.parametrize("columns", ["60", "80", "120"])
-def test_a_message_begins_below_its_mark(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+@pytest.mark.parametrize("cells", [60, 80, 120])
+def test_a_message_begins_below_its_mark(cells: int) -> None:
     found = finding(CODE, at(CODE, "loss.backward()"), (at(CODE, "loss.backward()"), "message " * 16))
-    marks, *message = told(found, CODE)[4:-1]
+    marks, *message = told(found, CODE, cells)[4:-1]
     assert {line.index("message") for line in message} == {marks.index("^")}
-    assert all(len(line) <= int(columns) for line in message) and len(message) > 1
+    assert all(len(line) <= cells for line in message) and len(message) > 1
 
 
-def test_a_message_of_a_mark_far_to_the_right_begins_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+def test_a_message_of_a_mark_far_to_the_right_begins_left_of_it() -> None:
     text = f"{'x' * 45} = h\n"
     found = finding(text, at(text, "h"), (at(text, "h"), "a message " * 8))
-    assert all(len(line) <= 60 for line in told(found, text)[1:-1]) and len(told(found, text)) == 8
+    assert all(len(line) <= 60 for line in told(found, text, 60)[1:-1]) and len(told(found, text, 60)) == 8
 
 
 def test_the_line_that_a_fix_makes_is_shown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -378,3 +379,14 @@ print(total)
     done, _ = traced(graphfix, tmp_path, HEAD + program)
     said = done.stderr.decode()
     assert "GF201" in said and "--select GF201" in said and "GF101" not in said and "loss.item()" not in said
+
+
+def test_a_repair_that_is_refused_is_an_error(graphfix: Any, tmp_path: Path) -> None:
+    script = HEAD + GROWS
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    done, _ = traced(graphfix, tmp_path, script, "--apply")
+    assert b"git could not restore" in done.stderr and done.returncode == 2
+    assert (tmp_path / "train.py").read_text() == script
+    done, _ = traced(graphfix, tmp_path, script, "--apply", "--allow-dirty")
+    assert done.returncode == 0 and (tmp_path / "train.py").read_text() != script

@@ -52,7 +52,7 @@ from graphfix.obligations.shown import Shown
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
 from graphfix.obligations.unsupported_constructs import unfollowed
 from graphfix.obligations.use_analysis import Readers
-from graphfix.source.document import Document, modules_of
+from graphfix.source.document import Document, files_named, modules_of, sure_statements
 from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -214,10 +214,21 @@ class Proof(Inquiry):
                     yield from self.freed_early(call, cuts)
 
     def imported(self, operation: InsertBefore) -> Iterator[Open]:
-        """The file imports a part of torch, so that whoever uses the file has torch."""
+        """The file imports a part of torch, or a file that does, so that whoever uses the file has torch."""
         for anchor in self.evidence.program.lying_at(operation.span)[:1]:
-            if not self.evidence.program.file_of(anchor).imports_part_of("torch"):
+            if not self.comes_with("torch", self.evidence.program.file_of(anchor)):
                 yield Open(anchor, "stands in a file that does without torch so far, perhaps where that is not installed")
+
+    def comes_with(self, library: str, file: Document) -> bool:
+        """Whether a file is of no use without a library: it imports a part of it, or cannot be imported without a file that does."""
+        reached = [file]
+        for each in reached:
+            imports = [part for part in sure_statements(each.tree.body) if modules_of(part) or files_named(part)]
+            if any(library in modules_of(part) for part in imports):
+                return True
+            found = (self.flow.code.module(name, each) for part in imports for name in files_named(part))
+            reached += [one for one in dict.fromkeys(found) if one is not None and one not in reached]
+        return file.imports_part_of(library)
 
     def replaced(self, operation: Replace) -> Iterator[Open]:
         """`float(x)` or `x.data[0]` becomes `x.item()`, `x.data` becomes `x.detach()`: `x` is a tensor, and nobody writes to its copy."""

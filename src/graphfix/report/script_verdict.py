@@ -13,16 +13,16 @@ from graphfix.verify.script import Trial
 from graphfix.verify.shown import grows
 
 
-def lines(trial: Trial, fixes: Sequence[str]) -> list[str]:
-    """The report in lines; `fixes` are the places and codes of what was repaired."""
-    return [f"{name:8} {escaped(text)}" for name, text in rows(trial, fixes)]
+def lines(trial: Trial, files: Sequence[str], fixes: int) -> list[str]:
+    """The report in lines; `files`: each repaired file with its codes; `fixes`: how many repairs they have."""
+    told = ("fixes", f"{fixes} in {len(files)} file{'s' * (len(files) != 1)}: {_listed(files)}")
+    return [f"{name:8} {escaped(text)}" for name, text in (told, *rows(trial))]
 
 
-def rows(trial: Trial, fixes: Sequence[str]) -> list[tuple[str, str]]:
-    """What there is to tell, each by a name."""
+def rows(trial: Trial) -> list[tuple[str, str]]:
+    """What the runs have shown, each by a name."""
     before, after = trial.before, trial.after
     return [
-        ("fixes", _listed(fixes)),
         ("before", _end(before)),
         ("after", _end(after)),
         ("results", trial.results or "not compared"),
@@ -60,9 +60,8 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _listed(fixes: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(fixes[:most])
-    return f"{len(fixes)}: {shown}" + (f" and {len(fixes) - most} more" if len(fixes) > most else "")
+def _listed(files: Sequence[str], most: int = 6) -> str:
+    return ", ".join(files[:most]) + (f" and {len(files) - most} more" if len(files) > most else "")
 
 
 def _end(run: Run) -> str:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MAX_WIDTH = 160
 MOST_LINES = 4  # of a fix
 NARROW = 40  # no terminal is narrower
+UNBROKEN = MAX_WIDTH + NARROW  # of what is no terminal
 USUAL = 80
 LONG_CODE = 50  # characters of code in a headline
 
@@ -48,16 +50,16 @@ Indexes = Callable[[str], LineIndex | None]
 
 def lines(view: View) -> Iterator[Line]:
     """The stories of all findings."""
-    return view.each(view.outcomes, _stories)
+    return view.each(view.outcomes, partial(_stories, cells=view.columns or UNBROKEN))
 
 
-def _stories(outcome: Outcome) -> Iterator[Line]:
+def _stories(outcome: Outcome, cells: int) -> Iterator[Line]:
     """The stories of the findings in one file."""
     if outcome.source is None:
         return
     indexes = indexes_of(outcome.source)
     for finding, own in zip(outcome.findings, outcome.edits_of_fixes, strict=True):
-        yield from story(finding, indexes, own, explained=True)
+        yield from story(finding, indexes, own, explained=True, cells=cells)
         yield ()
 
 
@@ -88,10 +90,12 @@ def concise(finding: Finding, index: LineIndex) -> Line:
     )
 
 
-def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, explained: bool = False) -> Iterator[Line]:
+def story(
+    finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, explained: bool = False, cells: int = UNBROKEN
+) -> Iterator[Line]:
     """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, which are shown where they make a few whole lines.
 
-    `explained`: with how it shows itself, and where its rule is told of.
+    `explained`: with how it shows itself, and where its rule is told of. `cells`: how wide a line may be.
     """
     index = indexes(finding.path)
     if index is None:
@@ -108,7 +112,7 @@ def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, exp
     yield (Piece("  --> ", "blue", whole=True), Piece(place, file, whole=True))
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
-    yield from _excerpts(finding, labels, indexes, gutter)
+    yield from _excerpts(finding, labels, indexes, gutter, cells - gutter - 3)
     yield from _ending(finding, index, edits, gutter, explained=explained)
 
 
@@ -168,13 +172,13 @@ def _row(label: Label, indexes: Indexes) -> int:
     return index.place(label.span.start)[0] if index is not None else 0
 
 
-def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gutter: int) -> Iterator[Line]:
-    """The marked lines; steps are numbered in the order of time."""
+def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gutter: int, room: int) -> Iterator[Line]:
+    """The marked lines; steps are numbered in the order of time. `room`: the cells behind the gutter."""
     primary = labels[_primary(finding, labels)]
     own = indexes(finding.path)
     file, above, marked = (finding.path, own.cell(finding.span.start) if own is not None else None), 0, None
     # what is marked may stand far below the line that the finding is told for
-    place, head, room = file, own.place(finding.span.start)[0] if own is not None else 0, columns() - gutter - 3
+    place, head = file, own.place(finding.span.start)[0] if own is not None else 0
     for label in _from_top_to_bottom(labels):
         index = indexes(label.path)
         if index is None:
@@ -228,16 +232,18 @@ def _primary(finding: Finding, labels: tuple[Label, ...]) -> int:
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """How wide a line may be: as the terminal behind `stream` (standard output) is, and wide where there is none."""
+    """How wide a line may be: as COLUMNS or the terminal behind `stream` (standard output) says, and wide where there is no terminal."""
     stream = sys.stdout if stream is None else stream
+    if not stream.isatty():
+        return UNBROKEN
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return max(NARROW, int(given))
     try:
         # a terminal that nobody has given a size has none
-        return max(NARROW, os.get_terminal_size(stream.fileno()).columns or USUAL) if stream.isatty() else MAX_WIDTH + NARROW
+        return max(NARROW, os.get_terminal_size(stream.fileno()).columns or USUAL)
     except (OSError, ValueError):
-        return MAX_WIDTH + NARROW
+        return UNBROKEN
 
 
 def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str, room: int) -> list[str]:

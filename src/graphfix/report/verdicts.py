@@ -14,26 +14,29 @@ from graphfix.verify.fixtures import Verdict
 from graphfix.verify.record import Run
 
 WIDTH = 160  # where there is no terminal
-NARROWEST = 120
+ALL = 140  # cells for all columns of the table; with less, it has those of WORDS
+WORDS = 5
 
 
 def table(verdicts: Iterable[Verdict], *, terminal: bool, colour: bool) -> str:
-    """One row for each case and device."""
+    """One row for each case and device; on a narrow terminal without the figures."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for title in ("rule", "case", "device", "before", "after", "results"):
-        made.add_column(title, no_wrap=title in ("rule", "case", "device"), overflow="fold")
-    for title in ("live nodes", "saved KiB", "seconds"):
-        made.add_column(title, justify="right", no_wrap=True)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+    titles = ("rule", "case", "device", "before", "after", "results", "live nodes", "saved KiB", "seconds")
+    titles = titles if width >= ALL else titles[:WORDS]
+    for title in titles:
+        figure = title in ("live nodes", "saved KiB", "seconds")
+        is_whole = figure or title in ("rule", "case", "device")
+        made.add_column(title, justify="right" if figure else "left", no_wrap=is_whole, overflow="fold")
     made.add_column("verdict", no_wrap=True)
     for verdict in verdicts:
         said = Text("ok", "green") if verdict.good else Text("short", "bold red")
-        made.add_row(*(Text(escaped(cell)) for cell in _cells(verdict)), said)
-    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST) if terminal else WIDTH
+        made.add_row(*(Text(escaped(cell)) for cell in _cells(verdict)[: len(titles)]), said)
     out = io.StringIO()
     # the colours are chosen by whoever calls, not by what the environment says of a terminal
     console = Console(

@@ -41,13 +41,14 @@ Item = TypeVar("Item", Outcome, Told)
 class View:
     """The outcomes of a run. `root`: the folder that names are relative to. `rules`: all, for a form that lists them.
 
-    `lost`: the files of which something could not be written, and why.
+    `lost`: the files of which something could not be written, and why. `columns`: how wide a terminal is that shows them.
     """
 
     outcomes: Sequence[Outcome]
     rules: Sequence[Rule]
     root: Path
     lost: list[tuple[Path, Exception]] = field(default_factory=list)
+    columns: int | None = None
 
     def each(self, items: Iterable[Item], make: Callable[[Item], Iterable[Made]]) -> Iterator[Made]:
         """What `make` gives of each item, all of it or none: an item that cannot be written costs itself."""

@@ -173,6 +173,13 @@ def ends(handler: ast.ExceptHandler) -> bool:
     return isinstance(last, ast.Raise)
 
 
+def files_named(statement: ast.stmt) -> list[str]:
+    """The modules that an import statement surely runs, as they are written, with their leading dots."""
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    return ["." * statement.level + (statement.module or "")] if isinstance(statement, ast.ImportFrom) else []
+
+
 def modules_of(statement: ast.stmt) -> set[str]:
     """The outermost packages that an import statement imports from."""
     if isinstance(statement, ast.Import):

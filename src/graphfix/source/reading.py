@@ -78,7 +78,7 @@ def _why_unreadable(error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
         return "not a file name"
     reasons = {
-        errno.ENOENT: "the file is gone",
+        errno.ENOENT: "no such file",
         errno.EACCES: "permission denied",
         errno.EPERM: "permission denied",
         errno.ELOOP: "a loop of symbolic links",

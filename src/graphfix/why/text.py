@@ -185,7 +185,7 @@ def _labelled(label: str, text: str) -> Iterator[Line]:
 
 def _cause(cause: Cause) -> Iterator[Line]:
     assert cause.outcome.source is not None
-    yield from story(cause.finding, indexes_of(cause.outcome.source))
+    yield from story(cause.finding, indexes_of(cause.outcome.source), cells=columns())
     patch = patch_of(cause)
     if patch:
         yield ()
