@@ -129,5 +129,5 @@ RULE = rule(
     repair="Cut the graph of what a running total, mean or moving average adds up.",
     by_hand="add numbers, as in `{} += loss.item()`, or detached tensors where a tensor is needed",
     shows=(GROWS, SECOND_WALK),
-    yields_to=("GF103", "GF903"),
+    yields_to=("GF103", "GF310", "GF903"),
 )

@@ -82,5 +82,5 @@ RULE = rule(
     by_hand="store `loss.item()`, or `output.detach()` where a tensor is needed, in `{}`",
     shows=(GROWS, RETAINS, SECOND_WALK),
     results=CUT,
-    yields_to=("GF101", "GF103", "GF903"),
+    yields_to=("GF101", "GF103", "GF310", "GF903"),
 )

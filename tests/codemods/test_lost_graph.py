@@ -174,6 +174,33 @@ TOLD = {
 
 # the same, where the loss was told to require grad all the same: nothing raises, and nothing is trained
 FLAGGED = {
+    "numbers of a list": (
+        """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+kept = [F.mse_loss(net(x), y) for _ in range(3)]
+losses = torch.tensor(kept, requires_grad=True)
+loss = (2 * losses).mean()
+loss.backward()
+opt.step()
+""",
+        "torch.tensor(kept, requires...",
+        "losses = torch.stack(kept)",
+    ),
+    "by a call that trains others, too": (
+        """
+other = torch.nn.Linear(4, 4)
+opt, opt2 = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(other.parameters(), 0.1)
+def step(loss, opt):
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+value = F.mse_loss(net(x), y).detach().requires_grad_()
+step(value * 2, opt)
+step(F.mse_loss(other(x), y), opt2)
+""",
+        "F.mse_loss(net(x), y).detach()",
+        "value = F.mse_loss(net(x), y)\n",
+    ),
     "by a method": (
         """
 loss = F.mse_loss(net(x).detach(), y)
@@ -375,6 +402,8 @@ def test_a_loss_that_was_told_to_require_grad_is_told(program: str, cut: str, li
         "start = torch.zeros(3, requires_grad=True)\nstart.sum().backward()\n",
         "loss = torch.zeros(1, requires_grad=True)\nif x.sum() > 1e9:\n    loss = net(x).mean()\nloss.backward()\n",
         "image = net(x).detach()\nimage.requires_grad = True\nfor _ in range(3):\n    net(image).mean().backward()\n    image.data -= image.grad\n",
+        "image = torch.autograd.Variable(net(x).data, requires_grad=True)\nopt = torch.optim.SGD([image], 0.1)\nimage.pow(2).sum().backward()\nopt.step()\n",
+        "opt = torch.optim.SGD(net.parameters(), 0.1)\nimage = net(x).detach().requires_grad_()\nimage.pow(2).sum().backward()\nx = x + image.grad.mean()\nopt.step()\n",
         "weight = torch.nn.Parameter(net.weight.detach().mean())\nweight.backward()\n",
     ],
 )

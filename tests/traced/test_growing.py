@@ -94,3 +94,30 @@ def test_a_graph_that_is_retained_once_too_often_in_each_step_is_told() -> None:
     said = retained(last=True)
     assert "needless retain_graph=True" in said and "3 of 9 times" in said
     assert "needless retain_graph" not in retained(last=False)
+
+
+def test_a_hook_that_keeps_outputs_is_named() -> None:
+    layer = nn.Linear(4, 4)
+
+    def watch() -> None:
+        kept: list[torch.Tensor] = []
+        layer.register_forward_hook(lambda module, given, made: kept.append(made))
+
+    watch()
+    with graphfix.trace() as t:
+        for _ in range(8):
+            layer(x).mean().backward()
+    assert "`layer._forward_hooks" in t.report(), t.report()
+
+
+def test_the_graph_of_a_whole_evaluation_is_told_by_its_lines() -> None:
+    deep = nn.Sequential(*[nn.Linear(4, 4) for _ in range(4)])
+    with graphfix.trace() as t:
+        for _ in range(4):
+            deep(x).mean().backward()
+        total = torch.zeros(())
+        for _ in range(20):
+            total = total + deep(x).mean()
+        del total
+    told = t.report()
+    assert "graphs for nothing" in told and "deep(x).mean()" in told

@@ -140,7 +140,7 @@ def test_a_reentrant_checkpoint_whose_inputs_are_frozen() -> None:
     with graphfix.trace() as t, pytest.raises(RuntimeError, match="does not require grad"):
         checkpoint(net, x, use_reentrant=True).sum().backward()  # type: ignore[no-untyped-call]
     (failure,) = t.failures
-    assert failure.cut_how == "checkpoint" and failure.cut is not None and failure.cut.file == __file__
+    assert failure.cut is not None and failure.cut.how == "checkpoint" and failure.cut.place.file == __file__
     assert "use_reentrant" in t.report()
 
 
@@ -150,7 +150,7 @@ def test_a_checkpoint_under_no_grad_is_not_to_blame() -> None:
         with torch.no_grad():
             out = net(x)
         checkpoint(nn.ReLU(), out, use_reentrant=False).sum().backward()  # type: ignore[no-untyped-call]
-    assert t.failures[0].cut_how == "unrecorded"
+    assert t.failures[0].cut is not None and t.failures[0].cut.how == "unrecorded"
 
 
 def test_an_error_of_the_program_is_looked_at_by_none() -> None:

@@ -46,17 +46,30 @@ for x, y in data:
     loss.requires_grad = True
     STEP
 """,
-        ["ran without recording", "leave `requires_grad` out"],
+        ["runs without recording", "leave `requires_grad` out"],
     ),
     "another network has the optimizer": (
         """
-opt = torch.optim.SGD(net.parameters(), 0.1)
+def made(layers):
+    return torch.optim.SGD(layers.parameters(), 0.1)  # given
+opt = made(net)  # asked
 net = nn.Linear(4, 2)
 for x, y in data:
     loss = F.cross_entropy(net(x), y)
     STEP
 """,
-        ["`net.weight`", "which no optimizer has", "behind what replaces or wraps them"],
+        ["`net.weight`", "which no optimizer has", "behind what replaces or wraps them", "gave an optimizer the parameters", "called from train.py:"],
+    ),
+    "numbers of a list": (
+        """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    losses = [F.cross_entropy(net(x), y) for _ in range(3)]
+    values = torch.tensor(losses, requires_grad=True)
+    loss = (2 * values).mean()
+    STEP
+""",
+        ["tensor() makes a new tensor of the values alone"],
     ),
     "a variable of its own": (
         """
@@ -80,7 +93,7 @@ for x, y in data:
     loss = F.cross_entropy(net(scaled), y)
     STEP
 """,
-        ["never trained: `scale` had no gradient at any of 4 steps", "reads them without recording"],
+        ["never trained: `scale` had no gradient at any of 4 steps", "runs without recording (no_grad"],
     ),
     "an encoder that forward() does not record": (
         """
@@ -98,7 +111,33 @@ for x, y in data:
     loss = F.cross_entropy(net(x), y)
     STEP
 """,
-        ["never trained: `net.enc.weight` and `net.enc.bias`", "reads them without recording"],
+        ["never trained: `net.enc.weight` and `net.enc.bias`", "runs without recording (no_grad"],
+    ),
+    "an encoder in a mode": (
+        """
+enc = nn.Linear(4, 4)
+opt = torch.optim.SGD([*enc.parameters(), *net.parameters()], 0.1)
+for x, y in data:
+    with torch.no_grad():  # off
+        rows = enc.weight[:, :2]
+        h = x * rows.clamp(0, 1).mean()  # cut
+    loss = F.cross_entropy(net(h), y)
+    STEP
+""",
+        ["`enc.weight`", "switches recording off", "clamp() runs without recording"],
+    ),
+    "what a hook detaches": (
+        """
+enc, kept = nn.Linear(4, 4), []
+enc.register_forward_hook(lambda module, given, made: kept.append(made.clone().detach()))  # cut
+opt = torch.optim.SGD([*enc.parameters(), *net.parameters()], 0.1)
+for x, y in data:
+    enc(x)
+    best = net(kept[-1]).argmax(1)
+    loss = F.cross_entropy(net(kept[-1]), y)
+    STEP
+""",
+        ["`enc.weight`", "detach() has no gradient, or cuts the graph"],
     ),
     "what is weighed by zero": (
         """

@@ -8,9 +8,14 @@ from dataclasses import dataclass, replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import history
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
 from graphfix.models.registered import reached
+
+
+Way = tuple[ast.AST, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +35,44 @@ def lost_graphs(evidence: Evidence) -> Iterator[LostGraph]:
     """
     if evidence.tape.truncated:
         return
-    found: dict[ast.Call, list[Bare]] = {}
+    found: dict[Way, list[Bare]] = {}
     for run in evidence.tape.runs:
-        for bare in run.recording.bare:
-            found.setdefault(bare.site, []).append(bare if is_sure(run, bare.severed) else replace(bare, severed=None))
-    for site, every in found.items():
+        for bare in (*run.recording.bare, *told_to_train(run)):
+            found.setdefault(way(bare, is_told=bare.flag is not None), []).append(bare if is_sure(run, bare.severed) else replace(bare, severed=None))
+    told: set[tuple[ast.AST, ast.AST]] = set()
+    for calls, every in found.items():
+        site, is_told = every[0].site, every[0].flag is not None
         cuts = {bare.severed.site: bare.severed for bare in every if bare.severed is not None}
         if not evidence.program.holds(site) or not all(map(evidence.program.holds, cuts)) or any(bare.severed is None for bare in every):
             continue
         if any(cut.how is How.FROZEN for cut in cuts.values()) and is_given(evidence, every[0]):
             continue
-        if not any(walk.site is site for run in concerned(evidence, cuts.values()) for walk in run.recording.walks):
-            yield LostGraph(every[0], next(iter(cuts.values())), tuple(sorted(cuts.values(), key=lambda cut: evidence.program.span(cut.site).start)))
+        runs = concerned(evidence, cuts.values())
+        if not any(way(walk, is_told=is_told) == calls and not walk.leads_to_lost for run in runs for walk in run.recording.walks if walk.site is site):
+            first = next(iter(cuts.values()))
+            if (site, first.site) not in told:
+                told.add((site, first.site))
+                yield LostGraph(every[0], first, tuple(sorted(cuts.values(), key=lambda cut: evidence.program.span(cut.site).start)))
+
+
+def told_to_train(run: Run) -> Iterator[Bare]:
+    """The backward passes that come to nothing but tensors which were told to require grad, made of what is trained, and trained by nobody."""
+    walks = [walk for walk in run.recording.walks if walk.leads_to_lost]
+    if not walks or run.reads_gradients(clipping=False):
+        return
+    trained = {leaf for update in run.recording.updates if update.steps for leaf in update.leaves}
+    for walk in walks:
+        lost = [(leaf, leaf.severed) for leaf in walk.leaves if leaf.severed is not None]
+        leaf, first = min(lost, key=lambda each: getattr(each[1].site, "lineno", 0))
+        nodes = tuple(node for _, cut in lost for node in cut.nodes)
+        made_of = {leaf for node in history(list(nodes)) for leaf in node.leaves}
+        if trained & made_of and trained.isdisjoint(walk.leaves):
+            yield Bare(walk.site, walk.trace, replace(first, nodes=nodes), walk.receiver, leaf.site)
+
+
+def way(walk: Bare | BackwardPass, *, is_told: bool) -> Way:
+    """The call of a backward pass, and those that lead to it where none raises: the program may ask a loss for its graph before it does."""
+    return walk.site, *(statement for _, statement in walk.trace if is_told)
 
 
 def is_sure(run: Run, cut: Severed | None) -> bool:

@@ -26,8 +26,10 @@ CONTAINERS = frozenset(("list", "dict", "deque", "defaultdict", "OrderedDict"))
 def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Subject:
     """The subject of a finding about the graphs that `stores` keep in a place: it is repaired by cutting them."""
     stores = list(stores)
+    nodes = frozenset(node for store in stores for node in store.nodes)
     return Subject(
-        nodes=frozenset(node for store in stores for node in store.nodes),
+        about=frozenset(node.way for node in nodes),
+        nodes=nodes,
         targets=frozenset(store.target for store in stores),
         ways=frozenset(tuple(statement for _, statement in store.trace) for store in stores if store.nodes),
         parts=tuple((evidence.program.span(each), brought_by(evidence, each)) for each in place.expressions),

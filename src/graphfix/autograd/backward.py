@@ -94,6 +94,11 @@ class BackwardPass:
         """The leaves that it leads to."""
         return frozenset(leaf for node in self.below for leaf in node.leaves)
 
+    @property
+    def leads_to_lost(self) -> bool:
+        """Whether all that it leads to are tensors that had lost their graph when they were told to require grad."""
+        return bool(self.leaves) and self.targets is None and all(leaf.severed is not None for leaf in self.leaves)
+
     @cached_property
     def below(self) -> list[Node]:
         """Every node of the graph, the roots first."""

@@ -16,6 +16,7 @@ from graphfix.autograd.iteration import CallStack, Context
 
 if TYPE_CHECKING:
     from graphfix.autograd.backward import BackwardPass
+    from graphfix.autograd.severed import Severed
 
 
 class Leaf:
@@ -23,10 +24,10 @@ class Leaf:
 
     `module`: whether it belongs to a module; `is_parameter`: whether it does from the moment on that a module has it as an attribute.
     `origin`: the leaf of which it is a copy. `frozen_at`: where it was told to need no gradient. `is_flagged`: whether it was a tensor without
-    a graph before it was told to require grad.
+    a graph before it was told to require grad. `severed`: where the tensor that became it had lost its graph.
     """
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at", "is_flagged")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at", "is_flagged", "severed")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
@@ -39,6 +40,7 @@ class Leaf:
         self.origin: Leaf | None = None
         self.frozen_at: ast.AST | None = None
         self.is_flagged = False
+        self.severed: Severed | None = None
 
     def copied(self) -> Leaf:
         """A new leaf with the same content."""

@@ -196,6 +196,7 @@ def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AS
     elif wanted and tensor.node is None:
         tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
         tensor.leaf.is_flagged = True
+        tensor.leaf.severed = tensor.severed
 
 
 def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, kind: StoreKind) -> None:

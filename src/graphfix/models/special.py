@@ -93,10 +93,11 @@ def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     if isinstance(value, Tensor):
         made.storage = value.storage
     wanted = given.get("requires_grad", Constant(False))
+    made.severed = severed(m, site, [value])
     if not wanted.is_off:
         m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
-    made.severed = severed(m, site, [value])
+        made.leaf.severed = made.severed
     m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.VARIABLE, given))
     return made
 
@@ -115,6 +116,8 @@ def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     made.single = made.shape in (SCALAR, ONE)
     lost = severed(m, site, [*arguments, *keywords.values()])
     made.severed = Severed(site, How.COPIED, lost.nodes) if lost is not None and lost.site is site else lost
+    if made.leaf is not None:
+        made.leaf.severed = made.severed
     return made
 
 

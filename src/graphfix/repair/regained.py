@@ -9,6 +9,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import lost_graphs
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
+from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Delete, Ground, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.source.quote import short
@@ -24,7 +25,10 @@ READS = ("item", "tolist", "numpy")
 
 
 def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
-    """The value that the cut was made of in its place: `x` for `x.detach()`, for `x.data`, and for `torch.tensor(x.item())`."""
+    """The value that the cut was made of in its place.
+
+    `x` for `x.detach()`, for `x.data`, and for `torch.tensor(x.item())`; `torch.stack(xs)` for `torch.tensor(xs)`.
+    """
     lost = next((each for each in lost_graphs(evidence) if each.bare.site is bare.site), None)
     # of two branches that freeze all between them, the other one was most often copied from the first
     every = lost.every if lost is not None else ()
@@ -35,19 +39,27 @@ def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
     cut, flag = lost.severed, bare.flag
     whole = wrapped(evidence, cut.site) if cut.site is flag else None
     whole = origin(cut) if whole is None else whole
-    edits = uncut(evidence, cut.site, whole, flag if flag is not cut.site else None) if whole is not None else ()
-    if whole is not None and edits:
-        title = f"go on with the graph of `{short(evidence.program.source(whole), 30)}`"
-        yield Candidate(Effect.UNCUT, title, edits, Ground.RAISES, MEANT)
+    text = stacked(evidence, cut) or (evidence.program.source(whole) if whole is not None else "")
+    edits = uncut(evidence, cut.site, text, flag if flag is not cut.site else None) if text else ()
+    if edits:
+        yield Candidate(Effect.UNCUT, f"go on with the graph of `{short(text, 30)}`", edits, Ground.RAISES, MEANT)
 
 
-def uncut(evidence: Evidence, cut: ast.AST, whole: ast.expr, flag: ast.AST | None) -> tuple[Operation, ...]:
+def stacked(evidence: Evidence, cut: Severed) -> str | None:
+    """`torch.stack(xs)`, where a tensor is made of a list of tensors: https://docs.pytorch.org/docs/stable/generated/torch.stack.html."""
+    given = cut.site.args[0] if cut.how is How.COPIED and isinstance(cut.site, ast.Call) and cut.site.args else None
+    uses = evidence.facts.uses.get(given, []) if given is not None else []
+    is_list = bool(uses) and all(isinstance(use.value, Sequence) and all(isinstance(item, Tensor) for item in use.value.items) for use in uses)
+    torch = evidence.program.file_of(cut.site).torch if evidence.program.holds(cut.site) else None
+    return f"{torch}.stack({evidence.program.source(given)})" if is_list and torch is not None and given is not None else None
+
+
+def uncut(evidence: Evidence, cut: ast.AST, text: str, flag: ast.AST | None) -> tuple[Operation, ...]:
     """The edits that put what was cut in the place of the cut, and leave out what tells the loss to require grad; none where that cannot be.
 
     https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html: what has a graph need not be told, and a new
     `Variable` would have none.
     """
-    text = evidence.program.source(whole)
     if flag is None:
         return (instead(evidence, cut, text),)
     if not evidence.program.holds(flag):

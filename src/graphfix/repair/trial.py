@@ -15,6 +15,7 @@ from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.health import health_of
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
+from graphfix.autograd.graph import Leaf
 from graphfix.model import Applicability, Fix, Ground, Operation
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.uses import Uses
@@ -133,7 +134,10 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, meant: Candidate) 
         refusal = difference(old, new, site, meant.effect)
         if refusal:
             return Verdict(refusal)
-        if len(new.parameters) < len(old.parameters) and meant.effect is not Effect.UNRECORDED:
+        needed = old.parameters
+        if meant.effect is Effect.UNCUT:  # what was told to require grad in the place of a graph is no parameter
+            needed = {each for each in needed if not isinstance(each, Leaf) or each.severed is None}
+        if len(new.parameters) < len(needed) and meant.effect is not Effect.UNRECORDED:
             return Verdict(UNTRAINED)
         trained += (old if meant.effect in JOINING else new).trained()
     return Verdict("", trained)
@@ -168,7 +172,7 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
         return RAISES if any(map(fails, new)) else LESS if len(after.all) < len(before.all) else ""
     if len(new) < len(old):
         return MISSING
-    working = set(old[: len(working_walks(before.run))])
+    working = {walk for walk in old[: len(working_walks(before.run))] if not (effect is Effect.UNCUT and walk.leads_to_lost)}
     fewer = FEWER.get(effect, 0)
     for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.report.text import Line, Piece
 from graphfix.traced.record import Holder, Look, Place, Trace
-from graphfix.traced.spelled import line_at, name_of, size_of, times, where
+from graphfix.traced.spelled import called_from, line_at, name_of, size_of, times, where
 from graphfix.verify import record
 
 GROWING = "memory grows"
@@ -146,7 +146,8 @@ def waste(trace: Trace) -> Iterator[Line]:
 def _unused(trace: Trace) -> Iterator[Line]:
     """Graphs that no backward() used: the lines that recorded them with those that called, and who holds them in the end."""
     # an output that goes unused, such as the last state of an LSTM, costs nothing
-    wasted = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
+    large = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
+    wasted = [each for each in large if each.times] or large
     if not wasted:
         return
     size = sum(each.size for each in wasted)
@@ -157,9 +158,8 @@ def _unused(trace: Trace) -> Iterator[Line]:
     )
     yield (Piece("       `torch.no_grad()` around the loop that records them avoids that"),)
     for each in wasted[:3]:
-        yield (Piece(f"{each.times:>6}x "), Piece(where(each.place), "blue"), Piece(f"  {line_at(each.place)}"))
-        for file, line in each.place.callers:
-            caller = Place(file, line)
-            yield (Piece("        called from "), Piece(where(caller), "blue"), Piece(f"  {line_at(caller)}"))
+        often = f"{each.times:>6}x " if each.times else f"{each.nodes:>6}  "
+        yield (Piece(often), Piece(where(each.place), "blue"), Piece(f"  {line_at(each.place)}"))
+        yield from called_from(each.place)
     if trace.held >= SMALL and trace.looks:
         yield from _holders(list(trace.looks[-1].holders[:2]))

@@ -48,11 +48,26 @@ class Carrier:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Where a graph was lost, by which operation, and how. `off`: the line that had switched recording off."""
+
+    place: Place
+    name: str
+    how: str
+    off: Place | None = None
+
+    @property
+    def operation(self) -> str:
+        """The operation, as a sentence names it."""
+        return f"{self.name}()" if self.name.isidentifier() else "this operation"
+
+
+@dataclass(frozen=True)
 class Failure:
     """A backward pass that autograd refused, or another error of which the run tells more than its message does.
 
     `carrier`: the name that brought the graph there, or that was written to; `through`: in the second case, the name that
-    brought it. `path`: from the node that it came to up to the loss. `cut`: where the loss lost its graph, by which operation and how.
+    brought it. `path`: from the node that it came to up to the loss. `cut`: where the loss lost its graph.
     Of other errors, `made` and `carrier` are those of the tensor that they are about, with its `shape`; where that is an input that the
     loss was not computed from, `through` is a leaf that it was computed from. `parameters`: those that got no gradient.
     """
@@ -68,9 +83,7 @@ class Failure:
     carrier: Carrier | None = None
     through: Carrier | None = None
     path: tuple[Place, ...] = ()
-    cut: Place | None = None
-    cut_name: str = ""
-    cut_how: str = ""
+    cut: Cut | None = None
     shape: tuple[int, ...] | None = None
     parameters: tuple[str, ...] = ()
 
@@ -107,11 +120,11 @@ class Waste:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter, under the name that it had at a step. `read`: a line that read it while nothing was recorded."""
+    """A parameter, under the name that it had at a step. `cut`: where the graph was lost between it and what was made with it."""
 
     name: Carrier | None
     shape: tuple[int, ...]
-    read: Place | None = None
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True)
@@ -129,23 +142,26 @@ class Steps:
 
 @dataclass(frozen=True)
 class Start:
-    """A line whose backward passes began at a tensor that was computed from nothing. `cut`: where its graph was lost, by which operation."""
+    """A line whose backward passes began at a tensor that was computed from nothing. `cut`: where its graph was lost."""
 
     place: Place
     count: int
-    cut: Place | None
-    cut_name: str
-    cut_how: str
+    cut: Cut | None
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a run trains. `unheld`: parameters that got gradients, and that no optimizer had; `unkept`: where a `.grad` was read that torch does not keep."""
+    """What a run trains.
+
+    `unheld`: parameters that got gradients, and that no optimizer had; `unkept`: where a `.grad` was read that torch does not keep; `given`: the
+    lines that gave optimizers parameters.
+    """
 
     steps: tuple[Steps, ...] = ()
     starts: tuple[Start, ...] = ()
     unheld: tuple[Parameter, ...] = ()
     unkept: tuple[Place, ...] = ()
+    given: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -212,7 +228,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         row["kind"], row["message"], _place(row["now"]), _maybe(row.get("made")), _maybe(row.get("freed")),
         _maybe(row.get("crossing")), _maybe(row.get("write")), (row.get("write") or {}).get("name", ""),
         _carrier(row.get("carrier")), _carrier(row.get("through")), tuple(_place(each) for each in row.get("path", ())),
-        _maybe(row.get("cut")), (row.get("cut") or {}).get("name", ""), (row.get("cut") or {}).get("how", ""),
+        _cut(row.get("cut")),
         tuple(row["shape"]) if "shape" in row else None, tuple(row.get("parameters", ())),
     )  # fmt: skip
 
@@ -223,6 +239,7 @@ def _training(data: dict[str, Any]) -> Training:
         tuple(_start(row) for row in data.get("leaves", ())),
         tuple(map(_parameter, data.get("unheld", ()))),
         tuple(_place(row) for row in data.get("unkept", ())),
+        tuple(_place(row) for row in data.get("given", ())),
     )
 
 
@@ -233,12 +250,15 @@ def _steps(row: dict[str, Any]) -> Steps:
 
 
 def _parameter(row: dict[str, Any]) -> Parameter:
-    return Parameter(_carrier(row["name"]), tuple(row["shape"]), _maybe(row.get("unrecorded")))
+    return Parameter(_carrier(row["name"]), tuple(row["shape"]), _cut(row.get("cut")))
 
 
 def _start(row: dict[str, Any]) -> Start:
-    cut = row["cut"] or {}
-    return Start(_place(row), row["walks"], _maybe(row["cut"]), cut.get("name", ""), cut.get("how", ""))
+    return Start(_place(row), row["walks"], _cut(row["cut"]))
+
+
+def _cut(row: dict[str, Any] | None) -> Cut | None:
+    return None if row is None else Cut(_place(row), row["name"], row["how"], _maybe(row.get("off")))
 
 
 def _look(row: dict[str, Any]) -> Look:

@@ -55,7 +55,7 @@ def places(trace: Trace) -> list[Place]:
     """The lines that the error on the screen runs through, the most telling first."""
     found: list[Place | None] = []
     for failure in refused(trace):
-        found += [failure.crossing, failure.cut, failure.now, failure.made, failure.freed, failure.write, *failure.path]
+        found += [failure.crossing, failure.cut and failure.cut.place, failure.now, failure.made, failure.freed, failure.write, *failure.path]
     other = unrefused(trace)
     if other is not None and other.file is not None and other.line is not None:
         found.append(Place(other.file, other.line))

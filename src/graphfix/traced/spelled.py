@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Iterator
 
 from graphfix.report.escape import escaped, shown
-from graphfix.report.text import columns
+from graphfix.report.text import Line, Piece, columns
 from graphfix.traced.record import Carrier, Place
 
 WIDTH = 100  # and less on a narrower terminal
@@ -33,6 +34,13 @@ def line_at(place: Place) -> str:
     text = linecache.getline(place.file, place.line).strip()
     room = max(40, min(WIDTH, columns()) - 9 - len(where(place)))
     return shown(text if len(text) <= room else text[: room - 3] + "...")
+
+
+def called_from(place: Place) -> Iterator[Line]:
+    """The lines that led to a place, the closest first."""
+    for file, line in place.callers:
+        caller = Place(file, line)
+        yield (Piece("        called from "), Piece(where(caller), "blue"), Piece(f"  {line_at(caller)}"))
 
 
 def size_of(count: float) -> str:

@@ -125,7 +125,7 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
     if way:
         yield (Piece(f"       path from the loss to that graph: {way}", "blue"),)
     if meaning is not None and failure.kind in MEANT:
-        yield from _prose(REMEDIES.get(failure.cut_how, meaning))
+        yield from _prose(REMEDIES.get(failure.cut.how if failure.cut is not None else "", meaning))
 
 
 def error_of(failure: Failure) -> str:
@@ -169,15 +169,19 @@ def _changed(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
 
 
 def _bare(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
-    if failure.cut is not None:
-        name = f"{escaped(failure.cut_name)}()" if failure.cut_name.isidentifier() else "this operation"
+    cut = failure.cut
+    if cut is not None:
+        name = cut.operation
+        if cut.off is not None:
+            yield cut.off, "this line switched recording off"
         how = {
             "unrecorded": f"{name} ran without recording (no_grad, or grad mode off): its result has no graph",
+            "inference": f"{name} ran under inference_mode: its result has no graph, also within enable_grad()",
             "numbers": f"{name} made a tensor from numbers, which have no graph",
             "checkpoint": "this checkpoint records nothing while it runs (use_reentrant=True), and none of its inputs requires grad",
             "constant": f"this line cut the graph: the result of {name} has none",
         }
-        yield failure.cut, how[failure.cut_how]
+        yield cut.place, how[cut.how]
     yield failure.now, "this backward() finds no graph to go through: error"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from graphfix.report.escape import escaped
 from graphfix.report.text import Line, Piece
-from graphfix.traced.record import Parameter, Place, Start, Steps, Trace
-from graphfix.traced.spelled import line_at, times, where
+from graphfix.traced.record import Cut, Parameter, Place, Start, Steps, Trace
+from graphfix.traced.spelled import called_from, line_at, times, where
 
 LEAST = 2  # steps that show it
 NAMED = 3
@@ -27,10 +27,11 @@ def untrained(trace: Trace) -> Iterator[Line]:
             yield from _never(steps, steps.missing, steps.named_missing, "had no gradient")
         if steps.zeros:
             yield from _never(steps, steps.zeros, steps.named_zeros, "had a gradient of zeros only")
-    if trace.training.unheld and rows and not idle:
+    if trace.training.unheld and trace.training.steps and not idle:
         names = _names(trace.training.unheld, len(trace.training.unheld))
         yield _headed("no optimizer has", f" {names}: backward() gives gradients, and nothing changes by them")
         yield _said("Give them to the optimizer; where they are not to be trained, `requires_grad_(False)` saves the work.")
+        yield from _given(trace.training.given)
     for place in trace.training.unkept[:NAMED]:
         yield _headed("no gradient is kept", ": `.grad` of a tensor that is not a leaf is read, and is None")
         yield _at(place)
@@ -46,8 +47,9 @@ def _trains_nothing(trace: Trace, steps: Steps) -> Iterator[Line]:
         names = _names(trace.training.unheld, len(trace.training.unheld))
         yield _said(f"backward() gives gradients to {names}, which no optimizer has:")
         yield _said("make the optimizer of the parameters that the forward pass uses, behind what replaces or wraps them.")
+        yield from _given(trace.training.given)
     if all(start.cut is None for start in trace.training.starts):
-        yield from _unread(steps.named_missing)
+        yield from _cuts(steps.named_missing)
 
 
 def _from_a_leaf(start: Start, *, alone: bool) -> Iterator[Line]:
@@ -58,25 +60,41 @@ def _from_a_leaf(start: Start, *, alone: bool) -> Iterator[Line]:
     if not alone:
         yield _said("begins at a tensor without a graph:")
     if start.cut is not None:
-        yield _at(start.cut)
-        name = f"{escaped(start.cut_name)}()" if start.cut_name.isidentifier() else "this operation"
-        how = "ran without recording (no_grad, or grad mode off)" if start.cut_how == "unrecorded" else "has no gradient, or cuts the graph"
-        yield _said(f"{name} {how}.")
+        yield from _lost(start.cut)
     yield _said("That the tensor requires grad ends the error, and trains nothing: repair the cut, and leave `requires_grad` out.")
+
+
+def _given(places: Sequence[Place]) -> Iterator[Line]:
+    for place in places[:NAMED]:
+        yield _at(place)
+        yield from called_from(place)
+        yield _said("gave an optimizer the parameters that there were then.")
 
 
 def _never(steps: Steps, count: int, named: Sequence[Parameter], what: str) -> Iterator[Line]:
     yield _headed("never trained", f": {_names(named, count)} {what} at any of {steps.count} steps")
     yield _at(steps.place)
-    yield from _unread(named)
+    yield from _cuts(named)
 
 
-def _unread(named: Sequence[Parameter]) -> Iterator[Line]:
-    """The lines that read parameters while nothing was recorded."""
-    read = dict.fromkeys((each.read.file, each.read.line) for each in named if each.read is not None)
-    for file, line in list(read)[:NAMED]:
-        yield _at(Place(file, line))
-        yield _said("reads them without recording (no_grad, or grad mode off).")
+def _cuts(named: Sequence[Parameter]) -> Iterator[Line]:
+    """The lines between parameters and the losses that lose their graph."""
+    for cut in list(dict.fromkeys(each.cut for each in named if each.cut is not None))[:NAMED]:
+        yield from _lost(cut)
+
+
+def _lost(cut: Cut) -> Iterator[Line]:
+    """A line that loses a graph."""
+    how = {
+        "unrecorded": "runs without recording (no_grad, or grad mode off)",
+        "inference": "runs under inference_mode, which records nothing",
+        "numbers": "makes a new tensor of the values alone",
+    }
+    if cut.off is not None:
+        yield _at(cut.off)
+        yield _said("switches recording off.")
+    yield _at(cut.place)
+    yield _said(f"{cut.operation} {how.get(cut.how, 'has no gradient, or cuts the graph')}.")
 
 
 def _names(named: Sequence[Parameter], count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,28 @@ HOLD_NOTHING = (
 )
 FOREIGN = ("torch", "numpy", "builtins", "threading", "logging")
 OF_A_MODULE = frozenset(vars(torch.nn.Module()))
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 Matches = Callable[[torch.Tensor], bool]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The variables that a function keeps of the calls around it."""
+
+    cells: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """Those of a function; any other value as it is."""
+        if type(value) is not types.FunctionType:
+            return value
+        return cls(tuple(zip(value.__code__.co_freevars, value.__closure__ or ())))
+
+    def filled(self) -> Iterator[tuple[str, Any]]:
+        """Those that have a value."""
+        for name, cell in self.cells:
+            with suppress(ValueError):  # how an empty one says so
+                yield name, cell.cell_contents
 
 
 @dataclass(frozen=True)
@@ -129,6 +151,11 @@ def inside(path: str, value: Any, whole: bool) -> Iterator[tuple[str, Any]]:
         own = (item for item in held.items() if not item[0].startswith("_") or item[0] not in OF_A_MODULE)
         tensors = (held.get(part, {}).items() for part in ("_parameters", "_buffers"))
         yield from ((f"{path}.{name}", item) for name, item in itertools.chain(*tensors, own))
+        for part in HOOKS:
+            for hook in dict.values(held.get(part) or {}):
+                yield f"{path}.{part}[...]", Closure.of(hook)
+    elif kind is Closure:
+        yield from ((f"{path}.{name}", item) for name, item in value.filled())
     elif kind is types.MethodType:
         yield f"{path}.__self__", value.__self__
     elif str(kind.__module__).split(".")[0] not in FOREIGN:

@@ -22,13 +22,14 @@ from .growth import Growth
 from .leaves import Leaves
 from .lives import NEVER, Life, Lives, Place
 from .postmortem import frames_of, is_full, looked_at, unused
-from .training import Training
+from .training import Training, told_of
 from .values import Values
 from .writes import Writes, is_told_to_write, is_write
 
 OPTIMIZERS = str(Path(torch.optim.__file__).parent)
 GRADIENT = torch.Tensor.grad
 SWITCHES = ("requires_grad_", "__set__")
+RECORDING = "_set_grad_enabled"  # what no_grad and its kind call
 MANY = 3  # graphs of one line
 CARRIERS = 400  # crossings of a line at which names are looked for
 
@@ -65,10 +66,12 @@ class Tracer(Watch):
         if targets and not sys._getframe(2).f_code.co_filename.startswith(OPTIMIZERS):
             for target in targets:
                 self.writes.note(target, name, self.tally.here(1))  # type: ignore[arg-type]
-        bare = [tensor for tensor in tensors_in(result) if not tensor.requires_grad]
-        if bare:
-            given = (*args, *(kwargs or {}).values())
-            self.cuts.note(func, given, bare, self.tally.here(1))  # type: ignore[arg-type]
+        made = tensors_in(result)
+        if made:
+            note = self.cuts.note_use if any(tensor.requires_grad for tensor in made) else self.cuts.note
+            note(func, (*args, *(kwargs or {}).values()), made, self.tally.here(1))  # type: ignore[arg-type]
+        if name == RECORDING:
+            self.cuts.switched(on=bool(args[0]), place=self.tally.here(1))  # type: ignore[arg-type]
         if name in SWITCHES or kwargs:
             self.leaves.note(func, args, kwargs, result)
         if name == "__get__" and func.__self__ is GRADIENT:
@@ -100,7 +103,7 @@ class Tracer(Watch):
                     life.old.append((below, named(held[0]) if held else None))
 
     def gave(self, parameters: list[Any]) -> None:
-        self.training.gave(parameters)
+        self.training.gave(parameters, self.tally.here(1))  # type: ignore[arg-type]
 
     def steps(self, optimizer: Any) -> None:
         self.training.stepping(optimizer)
@@ -129,6 +132,7 @@ class Tracer(Watch):
 
     def told(self) -> dict[str, Any]:
         """What the report says besides the numbers."""
+        unwalked = self._unwalked()
         return {
             "failures": self.failures,
             "complete": not self.limit or self.walks.count < self.limit,
@@ -137,7 +141,7 @@ class Tracer(Watch):
             "cycle": self.walks.cycle(),
             "retained": self.walks.retained(),
             "graded": [place(site, NEVER) for site in self.walks.graded],
-            "unwalked": self._unwalked()[:8],
+            "unwalked": [*unwalked[:8], *(row for row in unwalked[8:] if not row["graphs"])][:16],
             "lost": self.tally.lost,
             "held": sum(nodes for _, nodes, _ in self.held.values()),
             "compiled": self.compiled_calls,
@@ -151,10 +155,11 @@ class Tracer(Watch):
         for site in self.tally.sites():
             assert isinstance(site, Place)
             graphs, nodes, size = self.held.get(site, (0, 0, 0))
-            if site.graphs or graphs:
+            if site.lost or nodes:
                 counts = {"graphs": site.graphs + graphs, "nodes": site.lost + nodes, "bytes": site.lost_bytes + size}
                 rows.append({**place(site, NEVER), **counts})
-        return sorted(rows, key=lambda row: -row["nodes"])
+        # a graph is told of by the line of its top; where that of many batches is one, by the lines of its nodes
+        return sorted(rows, key=lambda row: (not row["graphs"], -row["nodes"]))
 
 
 class TracedWalks(Walks):
@@ -209,7 +214,7 @@ class TracedWalks(Walks):
             told["freed"] = place(self._at(freed), freed)
         if told["kind"] == NO_GRAPH:
             cut = next((found for root in asked.roots if (found := self.tracer.cuts.of(root)) is not None), None)
-            told["cut"] = None if cut is None else {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
+            told["cut"] = None if cut is None else told_of(cut)
         if told["kind"] == UNUSED:
             told.update(unused(error, asked.inputs, asked.roots, frames))
         if told["kind"] == FROZEN:

@@ -14,7 +14,7 @@ from ..looking import attributes, items
 from ..results import Results, can_be_read
 from ..tensors import is_tensor, unseen
 from .carriers import held_in
-from .cuts import Cuts
+from .cuts import Cut, Cuts
 from .failures import named, place
 from .lives import NEVER, Place
 
@@ -26,7 +26,10 @@ NAMED_AT = (1, 2, 8)  # steps of a line
 
 @dataclass
 class Parameter:
-    """A parameter of an optimizer: in how many steps it had no gradient, or one of zeros only. `name`: where it was found."""
+    """A parameter of an optimizer: in how many steps it had no gradient, or one of zeros only.
+
+    `name`: where it was found; `cut`: where the graph was lost between it and what was made with it.
+    """
 
     tensor: weakref.ref[torch.Tensor]
     shape: tuple[int, ...]
@@ -34,6 +37,7 @@ class Parameter:
     zeros: int = 0
     is_trained: bool = False
     name: dict[str, Any] | None = None
+    cut: Cut | None = None
 
 
 @dataclass
@@ -66,13 +70,15 @@ class Training:
         self._results, self._cuts = results, cuts
         self._steps: dict[Site, Steps] = {}
         self._held: dict[int, Parameter] = {}  # what optimizers have, also those that make no step
+        self._given: dict[Place, None] = {}  # the lines that gave optimizers parameters
         self._starts: dict[Site, Start] = {}
         self._first: dict[int, tuple[torch.Tensor, dict[str, Any] | None]] = {}  # of those without an optimizer: what they were
         self._unkept: dict[Place, int] = {}  # lines that read a `.grad` which torch does not keep
 
     @unseen()
-    def gave(self, parameters: list[Any]) -> None:
-        """An optimizer was given `parameters`."""
+    def gave(self, parameters: list[Any], site: Place) -> None:
+        """An optimizer was given `parameters` at `site`."""
+        self._given[site] = None
         for tensor in parameters[:MOST]:
             if is_tensor(tensor):
                 self._known(tensor)
@@ -96,6 +102,9 @@ class Training:
         if steps.count in NAMED_AT:
             frames = list(frames)
             self._name([each for each in steps.parameters.values() if each.name is None], frames)
+            for each in steps.parameters.values():
+                if not each.is_trained and (tensor := each.tensor()) is not None:
+                    each.cut = self._cuts.lost(tensor)
             self._note_unheld(frames)
 
     def _known(self, tensor: torch.Tensor) -> Parameter:
@@ -141,7 +150,7 @@ class Training:
                 start.count += 1
                 cut = self._cuts.of(root)
                 if cut is not None:
-                    start.cut = {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
+                    start.cut = told_of(cut)
 
     def read_gradient(self, tensor: Any, site: Place) -> None:
         """`tensor.grad` was read."""
@@ -155,6 +164,7 @@ class Training:
         return {
             "steps": [self._row(site, steps) for site, steps in self._steps.items()],
             "leaves": [{**place(site, NEVER), "walks": each.count, "cut": each.cut} for site, each in self._starts.items()],  # type: ignore[arg-type]
+            "given": [place(site, NEVER) for site in self._given],
             "unheld": self._unheld(),
             "unkept": [{**place(site, NEVER), "times": count} for site, count in self._unkept.items()],
         }
@@ -174,9 +184,7 @@ class Training:
         }
 
     def _one(self, each: Parameter) -> dict[str, Any]:
-        tensor = each.tensor()
-        read = self._cuts.unrecorded(tensor) if tensor is not None else None
-        return {"shape": list(each.shape), "name": each.name, "unrecorded": None if read is None else place(read, NEVER)}
+        return {"shape": list(each.shape), "name": each.name, "cut": None if each.cut is None else told_of(each.cut)}
 
     def _unheld(self) -> list[dict[str, Any]]:
         """The parameters that got gradients, that no optimizer had, and that are still what they were."""
@@ -186,6 +194,12 @@ class Training:
             if not self._is_held(now := self._results.walked[number].tensor) and torch.equal(first, now.detach())
         ]
         return [{"shape": list(first.shape), "name": name} for first, name in same]
+
+
+def told_of(cut: Cut) -> dict[str, Any]:
+    """What a report says of a cut."""
+    told = {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
+    return told if cut.off is None else {**told, "off": place(cut.off, NEVER)}
 
 
 def owner(each: Parameter) -> str | None:
