@@ -114,7 +114,7 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     message = f"`{short(program.source(what), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
     span = program.span(program.statement_of(cut.site))
     lost_nodes = history(list(cut.nodes))
-    subject = Subject(about=frozenset([cut.site]), explains=frozenset(node.way for node in lost_nodes))
+    subject = Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(node.way for node in lost_nodes)]))
     return RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
 
 

@@ -57,17 +57,43 @@ from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 
 UNRECORDED = "the code under no_grad may be meant to stay as it is"
+OTHER = "the code does not show which network is meant"
+SHOWN = 2  # layers
+COPIED = "the code does not show which layer is to compute with it instead"
 NAMELESS = "the code does not show which optimizer is to have it"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    told: set[tuple[ast.AST, str]] = set()
+    found: dict[tuple[ast.AST, str], Untrained] = {}
     for each in untrained(evidence):
         statement = evidence.program.statement_of(each.made)
-        place = (statement, ast.unparse(named_by(statement, each.made)))
-        if place not in told:
-            told.add(place)
-            yield from evidence.told(report, each)
+        found.setdefault((statement, ast.unparse(named_by(statement, each.made))), each)
+    idle = [each for each in found.values() if each.is_idle and len(each.optimizers) == 1]
+    site = idle[0].optimizers[0][0] if len(idle) > 1 or any(each.copied_at for each in idle) else None
+    if site is not None and evidence.program.holds(site):
+        yield from evidence.told(of_another_network, site, idle)
+        found = {place: each for place, each in found.items() if each not in idle}
+    for each in found.values():
+        yield from evidence.told(report, each)
+
+
+def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained]) -> Finding:
+    """An optimizer that has none of the parameters which get gradients, as those are made behind it, or for another network."""
+    program, first = evidence.program, layers[0]
+    story = [evidence.label(site, "this optimizer has other parameters than those that get gradients")]
+    copies = [each.copied_at for each in layers if each.copied_at is not None and program.holds(each.copied_at)]
+    story += [evidence.label(made, "this makes a copy, and the copy gets the gradients") for made in dict.fromkeys(copies)]
+    story += [evidence.label(each.made, "nothing trains this") for each in layers[:SHOWN]]
+    for place, what in ((first.walk.site, "this backward() gives no gradient to what the optimizer has"), (first.step.site, "this step changes nothing")):
+        if program.holds(place):
+            story.append(evidence.label(place, what))
+    name = short(program.source(named_by(program.statement_of(site), site)), 30)
+    subject = about(*(each.made for each in layers))
+    message = f"`{name}` has none of the parameters that get gradients"
+    finding = RULE.finding(evidence, message, program.span(program.statement_of(site)), in_time(*story), NoFix(OTHER), subject=subject)
+    if copies:
+        return replace(finding, by_hand="compute the loss with weights that are computed from those of the optimizer (`torch.func.functional_call` takes them)")
+    return replace(finding, by_hand=f"make `{name}` of the network that computes the loss, behind the last line that makes or replaces it")
 
 
 def named_by(statement: ast.stmt, made: ast.AST) -> ast.AST:
@@ -92,21 +118,24 @@ def report(evidence: Evidence, each: Untrained) -> Finding:
     name = short(program.source(target), 30)
     story = [evidence.label(each.made, "nothing trains this")]
     if each.read is not None and program.holds(each.read):
-        story.append(evidence.label(each.read, "this reads it without recording a graph"))
+        reads = "makes a new tensor of what is computed with it, without its graph" if each.is_copied else "reads it without recording a graph"
+        story.append(evidence.label(each.read, f"this {reads}"))
     if program.holds(each.walk.site):
         to = "gives it gradients" if each.read is None else "gives it no gradient"
         story.append(evidence.label(each.walk.site, f"this backward() {to}"))
     if program.holds(each.step.site):
         what = "changes other parameters" if each.read is None else "leaves it as it is"
         story.append(evidence.label(each.step.site, f"this step {what}"))
-    repair: Fix | NoFix = NoFix(UNRECORDED)
+    repair: Fix | NoFix = NoFix(COPIED if each.is_copied else UNRECORDED)
     message = f"the loss does not train `{name}`, which an optimizer has"
     if each.read is None:
         message = f"no optimizer has `{name}`, which gets gradients"
         made = given_too(evidence, each, target)
         repair = made if made is not None else NoFix(NAMELESS)
-    finding = RULE.finding(evidence, message, program.span(statement), in_time(*story), repair, subject=about(each.made))
+    finding = RULE.finding(evidence, message, program.span(statement), in_time(*story), repair, subject=about(*filter(None, (each.made, each.read))))
     if each.read is not None:
+        if each.is_copied:
+            return replace(finding, by_hand=f"compute the loss with the tensor itself, not with a copy, or leave `{name}` out of the optimizer")
         return replace(finding, by_hand=f"read `{name}` where operations are recorded, or leave it out of the optimizer")
     if is_called_at_once(statement, each.made):
         return replace(finding, by_hand=f"make `{name}` once, where its module is made, so that `parameters()` gives its own")

@@ -403,7 +403,7 @@ def test_a_loss_that_was_told_to_require_grad_is_told(program: str, cut: str, li
         "loss = torch.zeros(1, requires_grad=True)\nif x.sum() > 1e9:\n    loss = net(x).mean()\nloss.backward()\n",
         "image = net(x).detach()\nimage.requires_grad = True\nfor _ in range(3):\n    net(image).mean().backward()\n    image.data -= image.grad\n",
         "image = torch.autograd.Variable(net(x).data, requires_grad=True)\nopt = torch.optim.SGD([image], 0.1)\nimage.pow(2).sum().backward()\nopt.step()\n",
-        "opt = torch.optim.SGD(net.parameters(), 0.1)\nimage = net(x).detach().requires_grad_()\nimage.pow(2).sum().backward()\nx = x + image.grad.mean()\nopt.step()\n",
+        "image = net(x).detach().requires_grad_()\nimage.pow(2).sum().backward()\nx = x + image.grad.mean()\nopt.step()\n",
         "weight = torch.nn.Parameter(net.weight.detach().mean())\nweight.backward()\n",
     ],
 )

@@ -108,7 +108,58 @@ for x, y in data:
         None,
     ),
 }
+# an optimizer that steps nothing of what computes the loss
+ANOTHER_NETWORK = {
+    "a second network of the same class": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        return self.b(self.a(x).relu())
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+net = Net()
+print(sum(p.abs().sum().item() for p in net.parameters()))
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    STEP
+""",
+    "a copy that is adapted": """
+import copy
+net = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    adapted = copy.deepcopy(net)
+    for p, g in zip(adapted.parameters(), torch.autograd.grad(F.mse_loss(adapted(x), y), adapted.parameters(), create_graph=True)):
+        p.data -= 0.1 * g
+    loss = F.mse_loss(adapted(x), y)
+    STEP
+""",
+}
 UNRECORDED = {
+    "a part of a weight": (
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain, self.head = nn.Parameter(torch.ones(4, 2)), nn.Linear(4, 4)
+    def clipped(self, gain):
+        with torch.no_grad():
+            return gain[:, 0].clamp(0, 1)
+    def forward(self, x):
+        return self.head(x * self.clipped(self.gain))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    net.train()
+    loss = F.mse_loss(net(x), y)
+    STEP
+    net.eval()
+    print(F.mse_loss(net(x), y).item())
+""",
+        "self.gain",
+    ),
     "a weight of its own": (
         """
 net = nn.Linear(4, 4)
@@ -186,7 +237,76 @@ for x, y in data:
         "aux",
     ),
 }
+COPIED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.make, self.head, self.mix = nn.Linear(4, 4), nn.Linear(4, 4), nn.Parameter(torch.eye(4))
+    def forward(self, x):
+        self.mix = nn.Parameter(self.make(self.mix))
+        return self.head(x @ self.mix)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    STEP
+"""
 LEFT_ALONE = {
+    "evaluated in training, though an optimizer has it": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        with torch.no_grad():
+            h = self.body(x)
+        return self.head(h)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    net.train()
+    net.body.eval()
+    loss = F.mse_loss(net(x), y)
+    STEP
+""",
+    "a penalty on the gradient of what was made": """
+made, judge = nn.Linear(4, 4), nn.Linear(4, 4)
+opt, made_opt = torch.optim.SGD(judge.parameters(), 0.1), torch.optim.SGD(made.parameters(), 0.1)
+for x, y in data:
+    image = made(x).detach().requires_grad_()
+    out = judge(image)
+    grads = torch.autograd.grad(out.sum(), image, create_graph=True)[0]
+    loss = out.mean() + (grads.norm() - 1).pow(2)
+    STEP
+    made_opt.zero_grad()
+    judge(made(x)).mean().backward()
+    made_opt.step()
+""",
+    "a weight that is cut down, and a new optimizer": """
+net = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    STEP
+net.weight = nn.Parameter(net.weight * (net.weight.abs() > 0.1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(net(x), y)
+    STEP
+""",
+    "an input that is looked for from what another network gave": """
+import copy
+net, other = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(other.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(other(x), y)
+    STEP
+image = nn.Parameter(other(torch.ones(2, 4)))
+opt = torch.optim.SGD([image], 0.1)
+for x, y in data:
+    loss = net(image).pow(2).mean()
+    STEP
+""",
     "all are given": """
 net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
 opt = torch.optim.SGD([*net.parameters(), *aux.parameters()], 0.1)
@@ -454,3 +574,19 @@ def test_what_nothing_is_recorded_of(program: str, name: str) -> None:
     (finding,) = told(program)
     assert finding.message == f"the loss does not train `{name}`, which an optimizer has"
     assert finding.fix is None and f"read `{name}` where operations are recorded" in finding.by_hand
+
+
+@pytest.mark.parametrize("program", ANOTHER_NETWORK.values(), ids=ANOTHER_NETWORK)
+def test_an_optimizer_of_another_network_is_told_once(program: str) -> None:
+    exec(compile(whole(program), "train.py", "exec"), {})
+    (finding,) = told(program)
+    assert finding.message == "`opt` has none of the parameters that get gradients" and finding.fix is None
+    copies = [label for label in finding.story if "makes a copy" in label.message]
+    assert len(copies) == program.count("deepcopy(") and ("functional_call" in finding.by_hand) == bool(copies)
+
+
+def test_what_is_copied_on_the_way_to_the_loss_is_told() -> None:
+    exec(compile(whole(COPIED), "train.py", "exec"), {})
+    (finding,) = told(COPIED)
+    assert finding.message == "the loss does not train `self.make`, which an optimizer has"
+    assert any("makes a new tensor" in label.message for label in finding.story) and "the tensor itself" in finding.by_hand

@@ -14,7 +14,6 @@ from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
 from graphfix.models.registered import reached
 
-
 Way = tuple[ast.AST, ...]
 
 

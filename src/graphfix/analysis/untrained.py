@@ -11,8 +11,9 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Leaf
+from graphfix.autograd.graph import Leaf, history
 from graphfix.autograd.severed import How
+from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Value, leaves_in
 from graphfix.models.registered import reached
 from graphfix.models.submodules import is_module
@@ -24,7 +25,9 @@ Key = tuple[ast.AST | None, str]
 class Untrained:
     """The layer or parameter that `made` makes, the backward pass and the step that pass it by, and where it is read without recording.
 
-    `read`: None where gradients come to it, and the optimizer of the step, which `optimizers` make, does not have it.
+    `read`: None where gradients come to it, and the optimizer of the step, which `optimizers` make, does not have it; `is_copied`: a new
+    tensor is made there of what was computed with it. `is_idle`: no backward pass comes to anything that the step changes. `copied_at`:
+    where a copy is made, which gets the gradients.
     """
 
     made: ast.AST
@@ -32,6 +35,9 @@ class Untrained:
     step: Update
     read: ast.AST | None = None
     optimizers: tuple[tuple[ast.AST, tuple[Value, ...]], ...] = ()
+    is_idle: bool = False
+    copied_at: ast.AST | None = None
+    is_copied: bool = False
 
 
 def untrained(evidence: Evidence) -> Iterator[Untrained]:
@@ -42,19 +48,20 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
     if not all(map(is_known, trains)):
         return
     is_clear = all(map(is_whole, trains))
-    walked = {key(leaf) for run in evidence.tape.runs for leaf in walked_in(run)}
-    held = {key(leaf) for run in trains for leaf in held_in(run)}
+    shown = [(run, {key(leaf): told for leaf, told in (*without_graph(run), *without_optimizer(run))}) for run in trains]
+    held = {key(leaf) for run, own in shown for leaf in held_in(run) if key(leaf) not in own}
+    walked = {key(leaf) for run, own in shown for leaf in walked_in(run) if key(leaf) not in own}
+    walked |= {key(leaf) for run in evidence.tape.runs if run not in trains for leaf in walked_in(run)}
     found: dict[Key, Untrained] = {}
-    for run in trains:
-        for leaf, told in (*without_optimizer(run), *without_graph(run)):
-            is_other = key(leaf) in (held if told.read is None else walked)
-            if not is_other and (is_clear or told.read is None) and evidence.program.holds(told.made):
-                found.setdefault(key(leaf), told)
+    for name, told in (each for _, own in shown for each in own.items()):
+        is_other = name in (held if told.read is None else walked)
+        if not is_other and (is_clear or told.read is None) and evidence.program.holds(told.made):
+            found.setdefault(name, told)
     yield from found.values()
 
 
 def key(leaf: Leaf) -> Key:
-    """What a parameter of one run is in another."""
+    """What a parameter of one run is in another, where layers that one line makes share it."""
     return leaf.site, leaf.name
 
 
@@ -79,7 +86,8 @@ def held_in(run: Run) -> set[Leaf]:
     """The parameters that something trains, may train, or freezes in a run: nobody is told of these."""
     recording = run.recording
     stepped = {leaf for update in recording.updates if update.steps for leaf in update.leaves}
-    return stepped | recording.reached | elsewhere(run)
+    # whoever steps by hand reads gradients
+    return stepped | elsewhere(run) | (recording.reached if run.reads_gradients(clipping=False) else set())
 
 
 def elsewhere(run: Run) -> set[Leaf]:
@@ -87,20 +95,35 @@ def elsewhere(run: Run) -> set[Leaf]:
     recording = run.recording
     plain = {leaf for kept in recording.unregistered for leaf in kept.leaves}
     values = [*(value for each in recording.handed for value in each.values), *(value for rest in recording.passed_over.values() for value in rest)]
-    values += [mode.module for mode in recording.modes if mode.training is False and mode.module is not None]
-    return set(reached(values)) | recording.loaded | plain
+    return set(reached(values)) | recording.loaded | plain | evaluated(run)
+
+
+def evaluated(run: Run) -> set[Leaf]:
+    """The parameters that some backward pass comes to in evaluation mode: an evaluation between two of training says nothing of them."""
+    found: set[Leaf] = set()
+    modes: dict[Leaf, bool | None] = {}
+    events: list[Mode | BackwardPass] = [*run.recording.modes, *run.recording.walks]
+    for event in sorted(events, key=lambda each: each.order):
+        if isinstance(event, BackwardPass):
+            found.update(leaf for leaf, training in modes.items() if training is False)
+        elif event.module is not None:
+            modes.update(dict.fromkeys(reached([event.module]), event.training))
+    return found
 
 
 def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     """The layers that a backward pass gives gradients, where the step that it is made for changes others."""
-    held = held_in(run)
+    held, walked = held_in(run), walked_in(run)
     for walk, step in steps_of(run):
+        is_idle = walked.isdisjoint(step.leaves)
         if not any(leaf.module for leaf in step.leaves):
             continue  # an input is trained, and what it goes through stays as it is
         for leaf in ordered(walk.leaves - held):
             # the gradient of a parameter that is no layer's may be what the program is after
-            if leaf.module and leaf.requires_grad and not leaf.is_parameter and leaf.site is not None and not is_part_of(walk, leaf, step):
-                yield leaf, Untrained(leaf.site, walk, step, None, tuple(run.recording.optimizers))
+            if not leaf.module or not leaf.requires_grad or leaf.is_parameter or leaf.site is None or is_part_of(walk, leaf, step):
+                continue
+            if leaf.origin is None or is_idle and leaf.copied_at is not None:  # a copy beside what is trained is another fault
+                yield leaf, Untrained(leaf.site, walk, step, None, tuple(run.recording.optimizers), is_idle, leaf.copied_at)
 
 
 def ordered(leaves: Iterable[Leaf], second: Mapping[Leaf, ast.AST] = MappingProxyType({})) -> list[Leaf]:
@@ -120,7 +143,10 @@ def is_part_of(walk: BackwardPass, leaf: Leaf, step: Update) -> bool:
 
 
 def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
-    """The parameters of an optimizer of which the loss knows a value alone, as nothing was recorded where they are read."""
+    """The parameters of an optimizer of which the loss knows a value alone.
+
+    Nothing was recorded where they are read, or a new tensor was made of what was computed with them.
+    """
     recording, others = run.recording, walked_in(run) | elsewhere(run)
     for walk, step in steps_of(run):
         lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how is How.UNRECORDED}
@@ -129,6 +155,13 @@ def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
             for leaf in idle:
                 if leaf.site is not None and leaf.requires_grad:
                     yield leaf, Untrained(leaf.site, walk, step, recording.unrecorded[leaf])
+        for cut in (made.severed for made in ordered(walk.leaves)):
+            if cut is None or cut.how is not How.COPIED:
+                continue
+            made_of = {leaf for node in history(list(cut.nodes)) for leaf in node.leaves}
+            for leaf in ordered(made_of & step.leaves - others):
+                if leaf.site is not None and leaf.requires_grad:
+                    yield leaf, Untrained(leaf.site, walk, step, cut.site, is_copied=True)
 
 
 def steps_of(run: Run) -> Iterator[tuple[BackwardPass, Update]]:

@@ -23,11 +23,11 @@ class Leaf:
     """A parameter, or the group of parameters of one layer, that share a version counter.
 
     `module`: whether it belongs to a module; `is_parameter`: whether it does from the moment on that a module has it as an attribute.
-    `origin`: the leaf of which it is a copy. `frozen_at`: where it was told to need no gradient. `is_flagged`: whether it was a tensor without
-    a graph before it was told to require grad. `severed`: where the tensor that became it had lost its graph.
+    `origin`: the leaf of which it is a copy, `copied_at`: made there. `frozen_at`: where it was told to need no gradient. `is_flagged`:
+    whether it was a tensor without a graph before it was told to require grad. `severed`: where the tensor that became it had lost its graph.
     """
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at", "is_flagged", "severed")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "copied_at", "frozen_at", "is_flagged", "severed")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
@@ -38,6 +38,7 @@ class Leaf:
         self.trained = False
         self.site = site
         self.origin: Leaf | None = None
+        self.copied_at: ast.AST | None = None
         self.frozen_at: ast.AST | None = None
         self.is_flagged = False
         self.severed: Severed | None = None

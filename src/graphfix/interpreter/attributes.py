@@ -12,6 +12,7 @@ from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.memory import keep
 from graphfix.interpreter.places import item_of, read_at
 from graphfix.interpreter.recording import Read, ReadKind
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
     KEPT,
@@ -177,6 +178,8 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
     made.is_data = value.is_data
     made.shape = item_shape(value, index)
     made.single = made.shape is not None
+    if made.node is None:
+        made.severed = severed(m, site, [value])
     if made.node is None and not gathers:
         made.base = value
         made.shape = made.shape if made.shape is not None else OTHER

@@ -30,8 +30,8 @@ from graphfix.interpreter.values import (
 from graphfix.source.subtree import kept_with_node, subtree
 
 CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-# objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
-DEPTH = 4
+# objects in objects are followed so far, and so many of them: `self.model.layers[0].cell.gate.state`
+DEPTH = 6
 WIDTH = 400
 OBJECTS = (Instance, TorchModule)
 # what code goes by: no graph is in it

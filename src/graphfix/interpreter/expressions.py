@@ -18,6 +18,7 @@ from graphfix.interpreter.iteration import goes_on, iterate, next_item, rounds
 from graphfix.interpreter.places import assign, made_here
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
 from graphfix.interpreter.refusals import refuse_unbound
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     NONE,
@@ -95,6 +96,8 @@ def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
     if isinstance(value, Tensor):
         made = Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
         made.unreduced = value.unreduced
+        if made.node is None:
+            made.severed = severed(m, node, [value])
         return made
     if isinstance(value, Unknown):
         return Unknown(("-", value.key), m.record(node, [value], False))

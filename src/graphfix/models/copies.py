@@ -18,6 +18,7 @@ from graphfix.interpreter.values import (
     Tensor,
     TorchModule,
     Value,
+    leaves_in,
     nodes_in,
 )
 from graphfix.models.modules import copy_module
@@ -63,7 +64,10 @@ def weak_proxy(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
 def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, (TorchModule, Instance)):
-        return copy_module(value, {})
+        made = copy_module(value, {})
+        for leaf in leaves_in(made):
+            leaf.copied_at = site
+        return made
     return value.copied()
 
 

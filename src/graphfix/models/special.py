@@ -78,6 +78,8 @@ def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     shape = shape_of(arguments[0]) if arguments else None
     leaf = Leaf("Parameter", not wanted.is_off, site)
     leaf.is_parameter = True
+    lost = severed(m, site, arguments[:1])
+    leaf.severed = Severed(site, How.COPIED, lost.nodes) if lost is not None and lost.site is site else lost
     made = Tensor(leaf=leaf, shape=shape)
     made.storage.device = device_of(arguments[0]) if arguments else None
     return made
