@@ -32,7 +32,8 @@ for x, y in loader:
 
 ## Fix safety
 Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the
-cut, or `True` in that of the `False` that freezes or switches off, if `backward()` then trains something. There is no fix for an
+cut (`torch.stack(losses)` in that of `torch.tensor(losses)`), or `True` in that of the `False` that freezes or switches off, if
+`backward()` then trains something. There is no fix for an
 operation that has no gradient, such as `argmax`, and none for code under `no_grad`.
 
 ## References
@@ -45,7 +46,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.lost_graphs import LostGraph, lost_graphs
+from graphfix.analysis.lost_graphs import LostGraph, lost_graphs, switched_off_at
 from graphfix.analysis.lost_terms import LostTerm, lost_terms
 from graphfix.analysis.subject import Subject, about
 from graphfix.autograd.graph import history
@@ -84,7 +85,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def of_term(evidence: Evidence, term: LostTerm) -> Finding:
     """A part of a loss that adds to its value, and to no gradient."""
     program, cut = evidence.program, term.severed
-    story = [evidence.label(cut.site, WHAT[cut.how]), evidence.label(term.sum, "what is made of it is added here, to what has a graph")]
+    off = switched_off_at(evidence, cut)
+    story = [evidence.label(off, "this switches recording off")] if off is not None else []
+    story += [evidence.label(cut.site, WHAT[cut.how]), evidence.label(term.sum, "what is made of it is added here, to what has a graph")]
     if program.holds(term.walk.site):
         story.append(evidence.label(term.walk.site, "this backward() passes that term by"))
     whole = origin(cut)
@@ -104,7 +107,9 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     flag = lost.bare.flag
     flags = [flag] if flag is not None and flag is not cut.site and program.holds(flag) else []
     shown = NO_GRAPH if flag is None else UNTRAINED
+    offs = dict.fromkeys(off for each in cuts if (off := switched_off_at(evidence, each)) is not None)
     story = [
+        *(evidence.label(off, "this switches recording off") for off in offs),
         *(evidence.label(each.site, WHAT[each.how]) for each in cuts),
         *(evidence.label(flag, "this ends the error, and brings no graph back") for flag in flags),
         evidence.label(site, "this backward() finds no graph to go through and " + ("raises" if flag is None else "trains nothing")),
@@ -115,7 +120,10 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     span = program.span(program.statement_of(cut.site))
     lost_nodes = history(list(cut.nodes))
     subject = Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(node.way for node in lost_nodes)]))
-    return RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
+    finding = RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
+    if not offs:
+        return finding
+    return replace(finding, by_hand=f"compute the loss within `torch.enable_grad()`, or leave `{short(program.source(next(iter(offs))), 30)}` out")
 
 
 RULE = rule(

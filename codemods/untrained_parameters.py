@@ -1,8 +1,10 @@
 """Parameters are passed by in training: no optimizer has them, or the loss is computed without recording them.
 
 ## What it does
-Finds layers that get gradients from the loss which the optimizer steps for, while no optimizer is given their parameters; and parameters that
-an optimizer has, where the loss only knows what code under `no_grad` has made of them. What is frozen, in evaluation mode, loaded from a file, handed
+Finds layers that get gradients from the loss which the optimizer steps for, while no optimizer is given their parameters (where it has none
+of those that get gradients, as the network was made anew behind it, or is copied for each task, this is told once); and parameters that
+an optimizer has, where the loss only knows what code under `no_grad`, or a new parameter, has made of them. What is frozen, in evaluation
+mode, loaded from a file, handed
 to code that graphfix does not analyse, or trained in another way is left alone.
 
 ## Why is this bad
@@ -46,8 +48,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.lost_graphs import switched_off_at
 from graphfix.analysis.subject import about
 from graphfix.analysis.untrained import Untrained, untrained
+from graphfix.autograd.severed import How
 from graphfix.autograd.symptoms import UNTRAINED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, NoFix, Severity, in_time
@@ -92,7 +96,8 @@ def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained
     message = f"`{name}` has none of the parameters that get gradients"
     finding = RULE.finding(evidence, message, program.span(program.statement_of(site)), in_time(*story), NoFix(OTHER), subject=subject)
     if copies:
-        return replace(finding, by_hand="compute the loss with weights that are computed from those of the optimizer (`torch.func.functional_call` takes them)")
+        how = "compute the loss with weights that are computed from those of the optimizer (`torch.func.functional_call` takes them)"
+        return replace(finding, by_hand=how)
     return replace(finding, by_hand=f"make `{name}` of the network that computes the loss, behind the last line that makes or replaces it")
 
 
@@ -117,24 +122,28 @@ def report(evidence: Evidence, each: Untrained) -> Finding:
     target = named_by(statement, each.made)
     name = short(program.source(target), 30)
     story = [evidence.label(each.made, "nothing trains this")]
-    if each.read is not None and program.holds(each.read):
-        reads = "makes a new tensor of what is computed with it, without its graph" if each.is_copied else "reads it without recording a graph"
-        story.append(evidence.label(each.read, f"this {reads}"))
+    cut, copies = each.severed, each.severed is not None and each.severed.how is How.COPIED
+    if cut is not None and program.holds(cut.site):
+        off = switched_off_at(evidence, cut)
+        story += [evidence.label(off, "this switches recording off")] if off is not None else []
+        reads = "makes a new tensor of what is computed with it, without its graph" if copies else "reads it without recording a graph"
+        story.append(evidence.label(cut.site, f"this {reads}"))
     if program.holds(each.walk.site):
-        to = "gives it gradients" if each.read is None else "gives it no gradient"
+        to = "gives it gradients" if cut is None else "gives it no gradient"
         story.append(evidence.label(each.walk.site, f"this backward() {to}"))
     if program.holds(each.step.site):
-        what = "changes other parameters" if each.read is None else "leaves it as it is"
+        what = "changes other parameters" if cut is None else "leaves it as it is"
         story.append(evidence.label(each.step.site, f"this step {what}"))
-    repair: Fix | NoFix = NoFix(COPIED if each.is_copied else UNRECORDED)
+    repair: Fix | NoFix = NoFix(COPIED if copies else UNRECORDED)
     message = f"the loss does not train `{name}`, which an optimizer has"
-    if each.read is None:
+    if cut is None:
         message = f"no optimizer has `{name}`, which gets gradients"
         made = given_too(evidence, each, target)
         repair = made if made is not None else NoFix(NAMELESS)
-    finding = RULE.finding(evidence, message, program.span(statement), in_time(*story), repair, subject=about(*filter(None, (each.made, each.read))))
-    if each.read is not None:
-        if each.is_copied:
+    subject = about(each.made) if cut is None else about(each.made, cut.site)
+    finding = RULE.finding(evidence, message, program.span(statement), in_time(*story), repair, subject=subject)
+    if cut is not None:
+        if copies:
             return replace(finding, by_hand=f"compute the loss with the tensor itself, not with a copy, or leave `{name}` out of the optimizer")
         return replace(finding, by_hand=f"read `{name}` where operations are recorded, or leave it out of the optimizer")
     if is_called_at_once(statement, each.made):

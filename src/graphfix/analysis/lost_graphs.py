@@ -14,6 +14,7 @@ from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
 from graphfix.models.registered import reached
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Way = tuple[ast.AST, ...]
 
 
@@ -72,6 +73,24 @@ def told_to_train(run: Run) -> Iterator[Bare]:
 def way(walk: Bare | BackwardPass, *, is_told: bool) -> Way:
     """The call of a backward pass, and those that lead to it where none raises: the program may ask a loss for its graph before it does."""
     return walk.site, *(statement for _, statement in walk.trace if is_told)
+
+
+def switched_off_at(evidence: Evidence, cut: Severed) -> ast.AST | None:
+    """What had switched recording off for a cut: the item of a `with` around it or around a call that leads to it, or a decorator."""
+    switches = {each for run in evidence.tape.runs for each in run.recording.switches}
+    for _, statement in reversed(cut.trace) if cut.how is How.UNRECORDED else ():
+        part: ast.AST | None = statement if evidence.program.holds(statement) else None
+        while part is not None:
+            if isinstance(part, (ast.With, ast.AsyncWith)):
+                item = next((each.context_expr for each in part.items if each.context_expr in switches), None)
+                if item is not None:
+                    return item
+            if isinstance(part, FUNCTIONS):
+                if part in switches and part.decorator_list:
+                    return part.decorator_list[-1]
+                break
+            part = evidence.program.parent(part)
+    return None
 
 
 def is_sure(run: Run, cut: Severed | None) -> bool:

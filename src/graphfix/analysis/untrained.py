@@ -12,7 +12,7 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
 from graphfix.autograd.graph import Leaf, history
-from graphfix.autograd.severed import How
+from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Value, leaves_in
 from graphfix.models.registered import reached
@@ -23,21 +23,19 @@ Key = tuple[ast.AST | None, str]
 
 @dataclass(frozen=True, eq=False)
 class Untrained:
-    """The layer or parameter that `made` makes, the backward pass and the step that pass it by, and where it is read without recording.
+    """The layer or parameter that `made` makes, the backward pass and the step that pass it by, and where the graph is lost on the way.
 
-    `read`: None where gradients come to it, and the optimizer of the step, which `optimizers` make, does not have it; `is_copied`: a new
-    tensor is made there of what was computed with it. `is_idle`: no backward pass comes to anything that the step changes. `copied_at`:
-    where a copy is made, which gets the gradients.
+    `severed`: None where gradients come to it, and the optimizer of the step, which `optimizers` make, does not have it. `is_idle`: no
+    backward pass comes to anything that the step changes. `copied_at`: where a copy is made, which gets the gradients.
     """
 
     made: ast.AST
     walk: BackwardPass
     step: Update
-    read: ast.AST | None = None
+    severed: Severed | None = None
     optimizers: tuple[tuple[ast.AST, tuple[Value, ...]], ...] = ()
     is_idle: bool = False
     copied_at: ast.AST | None = None
-    is_copied: bool = False
 
 
 def untrained(evidence: Evidence) -> Iterator[Untrained]:
@@ -54,8 +52,8 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
     walked |= {key(leaf) for run in evidence.tape.runs if run not in trains for leaf in walked_in(run)}
     found: dict[Key, Untrained] = {}
     for name, told in (each for _, own in shown for each in own.items()):
-        is_other = name in (held if told.read is None else walked)
-        if not is_other and (is_clear or told.read is None) and evidence.program.holds(told.made):
+        is_other = name in (held if told.severed is None else walked)
+        if not is_other and (is_clear or told.severed is None) and evidence.program.holds(told.made):
             found.setdefault(name, told)
     yield from found.values()
 
@@ -86,8 +84,9 @@ def held_in(run: Run) -> set[Leaf]:
     """The parameters that something trains, may train, or freezes in a run: nobody is told of these."""
     recording = run.recording
     stepped = {leaf for update in recording.updates if update.steps for leaf in update.leaves}
+    given = set(reached(value for _, values in recording.optimizers for value in values))
     # whoever steps by hand reads gradients
-    return stepped | elsewhere(run) | (recording.reached if run.reads_gradients(clipping=False) else set())
+    return stepped | given | elsewhere(run) | (recording.reached if run.reads_gradients(clipping=False) else set())
 
 
 def elsewhere(run: Run) -> set[Leaf]:
@@ -150,18 +149,19 @@ def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     recording, others = run.recording, walked_in(run) | elsewhere(run)
     for walk, step in steps_of(run):
         lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how is How.UNRECORDED}
-        idle = ordered((leaf for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others), recording.unrecorded)
-        if any(recording.unrecorded[leaf] in lost for leaf in idle):
+        unread = {leaf: recording.unrecorded[leaf] for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others}
+        idle = ordered(unread, {leaf: cut.site for leaf, cut in unread.items()})
+        if any(unread[leaf].site in lost for leaf in idle):
             for leaf in idle:
                 if leaf.site is not None and leaf.requires_grad:
-                    yield leaf, Untrained(leaf.site, walk, step, recording.unrecorded[leaf])
+                    yield leaf, Untrained(leaf.site, walk, step, unread[leaf])
         for cut in (made.severed for made in ordered(walk.leaves)):
             if cut is None or cut.how is not How.COPIED:
                 continue
             made_of = {leaf for node in history(list(cut.nodes)) for leaf in node.leaves}
             for leaf in ordered(made_of & step.leaves - others):
                 if leaf.site is not None and leaf.requires_grad:
-                    yield leaf, Untrained(leaf.site, walk, step, cut.site, is_copied=True)
+                    yield leaf, Untrained(leaf.site, walk, step, cut)
 
 
 def steps_of(run: Run) -> Iterator[tuple[BackwardPass, Update]]:

@@ -7,6 +7,7 @@ import enum
 from dataclasses import dataclass
 
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.autograd.iteration import CallStack
 
 
 class How(enum.Enum):
@@ -24,10 +25,14 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Severed:
-    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it is frozen."""
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it is frozen.
+
+    `trace`: the calls that lead to it.
+    """
 
     site: ast.AST
     how: How
     nodes: tuple[Node, ...] = ()
     leaf: Leaf | None = None
     leaves: tuple[Leaf, ...] = ()
+    trace: CallStack = ()

@@ -223,6 +223,7 @@ def run_frame(m: Interpreter, frame: Frame, function: Function, run: Callable[[]
     before = m.grad_enabled
     if "no_grad" in function.wrappers:
         m.grad_enabled = False
+        m.recording.switches.add(definition)
     elif "enable_grad" in function.wrappers:
         m.grad_enabled = True
     m.frames.append(frame)

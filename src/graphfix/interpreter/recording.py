@@ -271,7 +271,8 @@ class Recording:
     walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read; `retained`: who keep theirs. `copies`:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
-    or handed on; `gradients_in`: the files in which it read a gradient; `unregistered`: what modules keep from optimizers. `optimizers`:
+    or handed on; `switches`: the functions, and the items of `with`, that record nothing.
+    `gradients_in`: the files in which it read a gradient; `unregistered`: what modules keep from optimizers. `optimizers`:
     where they are made, with what they are given. `loaded`: parameters that were loaded; `unrecorded`: those that code which records
     nothing has read, and where; `partial`: what was made of graphs and of a value that has lost its own. `passed_over`: the items of
     long containers that a loop over them did not come to. `given`: what code that is not in sight got hold of; `kept`: what
@@ -317,11 +318,12 @@ class Recording:
     leaf_writes: list[LeafWrite] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
     reached: set[Leaf] = field(default_factory=set)
+    switches: set[ast.AST] = field(default_factory=set)
     gradients_in: set[Document] = field(default_factory=set)
     unregistered: list[Unregistered] = field(default_factory=list)
     optimizers: list[tuple[ast.AST, tuple[Value, ...]]] = field(default_factory=list)
     loaded: set[Leaf] = field(default_factory=set)
-    unrecorded: dict[Leaf, ast.AST] = field(default_factory=dict)
+    unrecorded: dict[Leaf, Severed] = field(default_factory=dict)
     partial: dict[Node, Severed] = field(default_factory=dict)
     passed_over: dict[Value, list[Value]] = field(default_factory=dict)
     proven: set[Node] = field(default_factory=set)

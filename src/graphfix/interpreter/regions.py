@@ -69,6 +69,8 @@ def run_with(m: Interpreter, s: ast.With | ast.AsyncWith) -> None:
             exits.extend([leave] if leave is not None else [])
             if mode is not None:
                 m.grad_enabled = mode
+            if mode is False:
+                m.recording.switches.add(item.context_expr)
             if item.optional_vars is not None:
                 assign(m, item.optional_vars, entered, item.context_expr, StoreKind.ENTERED)
         m.execute(s.body)

@@ -21,13 +21,13 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     how = How.CONSTANT if m.grad_enabled else How.UNRECORDED
     if not m.grad_enabled:
         for leaf in (value.leaf for value in given if isinstance(value, Tensor)):
-            if leaf is not None and leaf.requires_grad:
-                m.recording.unrecorded.setdefault(leaf, site)
+            if leaf is not None and leaf.requires_grad and leaf not in m.recording.unrecorded:
+                m.recording.unrecorded[leaf] = Severed(site, how, leaves=(leaf,), trace=m.trace())
     if any(map(has_graph, given)):
         if not m.grad_enabled and m.switched_off_at is not None:
             return Severed(m.switched_off_at, How.SWITCHED_OFF, nodes_of(given))
         leaves = tuple(value.leaf for value in given if isinstance(value, Tensor) and value.leaf is not None)
-        return Severed(site, how, nodes_of(given), leaves=leaves)
+        return Severed(site, how, nodes_of(given), leaves=leaves, trace=m.trace())
     read = [value.source for value in given if isinstance(value, NonTensor) and value.source is not None]
     if any(map(has_graph, read)):
         return Severed(site, How.COPIED, nodes_of(read))
