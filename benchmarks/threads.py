@@ -3,8 +3,8 @@
 usage: python3 -m benchmarks.threads FOLDER [--only PART] [--tool COMMAND]
 
 FOLDER holds a folder for each case. Printed is, for each: whether `check` names a line of the cause (`lines`), which repairs make the program
-run with the numbers of the reference (`safe`, else `unsafe`), and whether `trace` names a line of the cause. The line that raises, which
-every traceback shows, counts only where it is all that there is. Exit 1: a repair breaks a program that ran.
+run with the numbers of the reference (`safe`, else `unsafe`), and whether `trace` names a line of the cause, and `why`, which is given the
+error. The line that raises, which every traceback shows, counts only where it is all that there is. Exit 1: a repair breaks a program that ran.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ Places = set[tuple[str, int]]
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a program: the numbers that it printed, its error, and the last of its own lines that the error went through."""
+    """What came of a program: the numbers that it printed, its error, the last of its own lines that the error went through, and all it `said`."""
 
     numbers: tuple[float, ...]
     error: str
     raised: Places
+    said: str = ""
 
     def like(self, other: Ran) -> bool:
         """Whether it ran, and printed the numbers of the other one."""
@@ -55,6 +56,7 @@ class Score:
     named: bool
     fix: str
     traced: bool
+    why: str = ""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -69,16 +71,16 @@ def main(words: Sequence[str] | None = None) -> int:
             score = scored(case, shlex.split(options.tool), Path(scratch))
         scores.append(score)
         print(
-            f"{score.name:<36} {'named' if score.named else '-':<6} {score.fix:<7} {'traced' if score.traced else '-'}",
+            f"{score.name:<36} {'named' if score.named else '-':<6} {score.fix:<7} {'traced' if score.traced else '-':<7} {score.why}",
             flush=True,
         )
     if not scores:
         print(f"{options.folder} holds no case", file=sys.stderr)
         return 2
     repaired = sum(score.fix in ("safe", "unsafe") for score in scores)
-    print(
-        f"{len(scores)} cases: {sum(s.named for s in scores)} named, {repaired} repaired, {sum(s.traced for s in scores)} traced"
-    )
+    named, traced = sum(each.named for each in scores), sum(each.traced for each in scores)
+    told, errors = sum(each.why == "told" for each in scores), sum(bool(each.why) for each in scores)
+    print(f"{len(scores)} cases: {named} named, {repaired} repaired, {traced} traced; of {errors} errors {told} told")
     return int(any(score.fix == "wrong" for score in scores))
 
 
@@ -93,7 +95,26 @@ def scored(case: Path, tool: list[str], scratch: Path) -> Score:
     named = any(near(places, clear) for places in found)
     fix = repaired(case, tool, scratch, first, cured) or ("told" if named else "-")
     traced = called([*tool, "trace", "--isolated", "--python", sys.executable, "before.py"], before)
-    return Score(case.name, named, fix, near({(file, int(row)) for file, row in PLACE.findall(traced)}, clear))
+    return Score(case.name, named, fix, near(places_in(traced), clear), explained(tool, before, first, clear))
+
+
+def places_in(text: str) -> Places:
+    """The lines of files that a text names."""
+    return {(file, int(row)) for file, row in PLACE.findall(text)}
+
+
+def explained(tool: list[str], folder: Path, first: Ran, clear: Places) -> str:
+    """Whether `why`, which is given the traceback, names a line of the cause: `told`, else `-`; empty where nothing was raised."""
+    if not first.error:
+        return ""
+    command = [*tool, "why", "--isolated"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, input=first.said, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "-"
+    return "told" if near(places_in(done.stdout), clear) else "-"
 
 
 def causes(about: dict[str, object]) -> Places:
@@ -135,7 +156,7 @@ def run(folder: Path) -> Ran:
         if not done.returncode
         else "ended"
     )
-    return Ran(tuple(map(float, NUMBER.findall(done.stdout))), error, set(own[-1:]) if error else set())
+    return Ran(tuple(map(float, NUMBER.findall(done.stdout))), error, set(own[-1:]) if error else set(), done.stderr)
 
 
 def findings(tool: list[str], folder: Path) -> Iterator[Places]:

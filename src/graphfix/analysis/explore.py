@@ -155,7 +155,8 @@ class Explorer:
         self.budget = 0
         self.most = MOST_STEPS
         self.share: int | None = None
-        self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY, PolicyKind.QUIET)
+        self.only: EntryPoint | None = None
+        self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
         self.laborious: set[ast.AST] = set()
@@ -167,19 +168,23 @@ class Explorer:
         """See how a file uses what it imports, and no more: each side of a branch once, in few steps."""
         self.tape.is_brief = True
         self.most = BRIEF_STEPS
-        self.kinds = (PolicyKind.QUIET,)
+        self.kinds = ()
+
+    def look_once(self, entry: EntryPoint) -> None:
+        """See what one entry does as it usually goes, and no more."""
+        self.only = entry
 
     def look_within(self, share: int | None) -> None:
         """Give the program up, by raising `TooDear`, once it has taken more steps than its `share`; None: it may take what it needs."""
         self.share = share
 
     def explore(self) -> Tape:
-        if self.is_module_relevant:
+        if self.is_module_relevant and self.only in (None, MODULE):
             self.give_share()
             self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
-        for entry, definition, start in self.entries():
-            if definition not in entered:
+        for entry, definition, start in self.entries() if self.only != MODULE else ():
+            if definition not in entered and self.only in (None, entry):
                 if self.steps > self.most:
                     self.tape.truncated = True
                     break
@@ -251,7 +256,7 @@ class Explorer:
             self.tape.runs += [run for run in settled if run not in self.tape.runs]  # two functions may have one name
             return settled
         made = [self.run_once(entry, start, Policy(PolicyKind.USUAL))]
-        if made[0].policy.asked:
+        if made[0].policy.asked and self.only is None:
             for kind in self.kinds:
                 if not self.walks and not shows_graphs(made) and (len(made) > 1 or not self.uncovered(made, set())):
                     break  # neither side of any branch has met a graph, or brings one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 
-from graphfix.interpreter.interning import Key, kind_of, mentions
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.statements import is_raise
 from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
@@ -23,14 +23,12 @@ class PolicyKind(enum.Enum):
     OTHER = "the other side"
     LATE = "the usual side from the second iteration on"
     EARLY = "the usual side in the first iteration only"
-    QUIET = "the usual side, but nothing that depends on a loop's counter happens"
 
 
 class Policy:
     """Answers undecided branches; `forced` goes first. Records what it was asked.
 
-    `met`: whether a branch that policies answer differently was met in a loop's first iteration (False), in a later one (True);
-    `counted`: whether the number of an iteration was asked for there.
+    `met`: whether a branch that policies answer differently was met in a loop's first iteration (False), in a later one (True).
     """
 
     def __init__(self, kind: PolicyKind, forced: dict[ast.AST, bool] | None = None) -> None:
@@ -38,7 +36,6 @@ class Policy:
         self.forced = forced or {}
         self.asked: set[ast.AST] = set()
         self.met: set[bool] = set()
-        self.counted = False
 
     def __call__(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:
         """Whether the branch at `site` is taken; `key` is the question that it asks, `negated` where "no" takes it."""
@@ -51,12 +48,8 @@ class Policy:
         if isinstance(site, (ast.While, ast.Try)) or leaves(site):
             return usual
         self.met.add(iteration > 0)
-        periodic = mentions(key, "counter", depth=4)  # a question about the number of an iteration
-        self.counted |= periodic
         if self.kind is PolicyKind.USUAL:
             return usual
-        if self.kind is PolicyKind.QUIET:
-            return usual is not periodic
         if self.kind is PolicyKind.OTHER:
             return not usual
         return usual if (iteration > 0) is (self.kind is PolicyKind.LATE) else not usual
@@ -70,10 +63,8 @@ def repeats(kind: PolicyKind, earlier: dict[PolicyKind, Policy]) -> bool:
             return not usual
         case PolicyKind.LATE:
             return False not in usual or True not in other
-        case PolicyKind.EARLY:
-            return True not in usual or False not in other
         case _:
-            return not earlier[PolicyKind.USUAL].counted
+            return True not in usual or False not in other
 
 
 def preferred(site: ast.AST) -> bool:

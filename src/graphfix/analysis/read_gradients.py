@@ -6,20 +6,26 @@ import ast
 
 from graphfix.source.document import Document
 from graphfix.source.spelling import word
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 
 def reads_gradients(document: Document, clipping: bool = True) -> bool:
     """Whether a file reads a `.grad`, by whatever way. `clipping`: whether to clip one in place is to read it."""
-    return any(
-        isinstance(part, ast.Call)
+    return any(clipping or not is_clipped(part, document) for part in gradients_in(document.tree))
+
+
+@kept_with_node
+def gradients_in(tree: ast.Module) -> tuple[ast.expr, ...]:
+    """The places of a file that may read a gradient."""
+    return tuple(
+        part
+        for part in subtree(tree)
+        if isinstance(part, ast.Call)
         and word(part.func) == "getattr"
-        and [each for each in part.args[1:2] if may_be_gradient(each)]
+        and any(map(may_be_gradient, part.args[1:2]))
         or isinstance(part, ast.Attribute)
         and part.attr == "grad"
         and ast.unparse(part.value) not in ("torch.autograd", "autograd")
-        and (clipping or not is_clipped(part, document))
-        for part in subtree(document.tree)
     )
 
 

@@ -72,9 +72,10 @@ class Storage:
     """The memory of a tensor and of its views, with its version counter. `near`: a storage that may be the same memory.
 
     `device`: what names the device that it was moved to, or made on; None where that is not known. `leaf`: a leaf whose memory it is.
+    `is_saved`: whether a node has saved it, or what may be the same memory.
     """
 
-    __slots__ = ("version", "writes", "near", "device", "leaf")
+    __slots__ = ("version", "writes", "near", "device", "leaf", "is_saved")
 
     def __init__(self, near: Storage | None = None) -> None:
         self.version = 0
@@ -82,6 +83,15 @@ class Storage:
         self.near = near
         self.device: object = None
         self.leaf: Leaf | None = None
+        self.is_saved = False
+
+    @property
+    def root(self) -> Storage:
+        """The storage that all those which may be this memory are near to."""
+        storage = self
+        while storage.near is not None:
+            storage = storage.near
+        return storage
 
 
 class Node:
@@ -124,6 +134,11 @@ class Node:
         self.perhaps: Node | None = None
         self.guessed: tuple[Leaf, int] | None = None
         self.trained = False
+
+    def save(self, storage: Storage) -> None:
+        """Take note that the backward of this node needs what a storage holds now."""
+        self.saved += ((storage, storage.version),)
+        storage.root.is_saved = True
 
     @property
     def way(self) -> tuple[ast.AST, ...]:

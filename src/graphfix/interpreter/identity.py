@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from graphfix.interpreter.interning import Key, kind_of
-from graphfix.interpreter.memory import root
 from graphfix.interpreter.values import Address, Tensor, Value
 
 
@@ -12,7 +11,7 @@ def is_one_object(left: Value, right: Value) -> bool | None:
     if left is right:
         return True
     if isinstance(left, Tensor) and isinstance(right, Tensor) and left.base is right.base is None:
-        return None if root(left.storage) is root(right.storage) else False
+        return None if left.storage.root is right.storage.root else False
     return False if of_two_iterations(left.identity, right.identity) else None
 
 

@@ -25,7 +25,9 @@ def has_grad(value: Value) -> bool:
 def keep(made: Tensor, tensors: Items[Tensor]) -> None:
     """The node of `made` saves `tensors`; leaves have a version of their own."""
     if made.node is not None:
-        made.node.saved += tuple((t.storage, t.storage.version) for t in tensors if t.leaf is None)
+        for tensor in tensors:
+            if tensor.leaf is None:
+                made.node.save(tensor.storage)
 
 
 def view(made: Tensor, of: Value, name: str) -> Tensor:
@@ -55,9 +57,11 @@ def note_leaf_write(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.A
 def overwrite(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.AST | None, layer: object = None) -> None:
     """`tensor` is written to in place."""
     storage = tensor.storage
-    passed: set[int] = set()
-    names = m.names_of(rebound(m.frame.statement, target), lambda value: holds(value, storage, passed))
-    others = tuple(dict.fromkeys(names))
+    others: tuple[str, ...] = ()
+    if storage.root.is_saved:  # else nobody asks who knows the old content
+        passed: set[int] = set()
+        names = m.names_of(rebound(m.frame.statement, target), lambda value: holds(value, storage, passed))
+        others = tuple(dict.fromkeys(names))
     storage.writes.append(Write(site, m.trace(), m.now(), target, others, layer))
     storage.version += 1
     m.recording.writes.append(storage.writes[-1])
@@ -83,13 +87,13 @@ def holds(value: Value, storage: Storage, passed: set[int]) -> bool:
 
     `passed`: what was looked through before, each with the depth that was left, and is not; added to where this value is not, either.
     """
-    wanted = root(storage)
+    wanted = storage.root
     pending = [(value, MAX_DEPTH)]
     seen: set[int] = set()
     while pending:
         item, left = pending.pop()
         if isinstance(item, Tensor):
-            if root(item.storage) is wanted:
+            if item.storage.root is wanted:
                 return True
         elif left and (key := id(item) << 2 | left) not in seen and key not in passed:
             seen.add(key)
@@ -98,13 +102,7 @@ def holds(value: Value, storage: Storage, passed: set[int]) -> bool:
                 pending += [(each, left - 1) for each in inner if not each.is_plain]
                 continue
             for each in inner:
-                if isinstance(each, Tensor) and root(each.storage) is wanted:
+                if isinstance(each, Tensor) and each.storage.root is wanted:
                     return True
     passed |= seen
     return False
-
-
-def root(storage: Storage) -> Storage:
-    while storage.near is not None:
-        storage = storage.near
-    return storage

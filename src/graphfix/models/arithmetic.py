@@ -229,7 +229,7 @@ def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.o
         result = arithmetic(m, site, left, right, op)
         left.storage = kept
         if right is left and isinstance(op, (ast.Mult, ast.Div)) and result.node is not None:
-            result.node.saved += ((kept, kept.version),)
+            result.node.save(kept)
         overwrite(m, left, site, site.target if isinstance(site, ast.AugAssign) else None)
         left.single = left.single and getattr(result, "single", True)
         if result.node is not None:

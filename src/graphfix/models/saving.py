@@ -22,7 +22,7 @@ def save(made: Tensor, known: OpFacts, inputs: Items[Value], name: str) -> None:
         return
     word = name.rsplit(".", 1)[-1]
     if known.saves_output and (not known.saves_inputs or len(inputs) == 1):
-        node.saved += ((made.storage, made.storage.version),)
+        node.save(made.storage)
     keep(made, [value for value in saved_inputs(known, inputs, word) if isinstance(value, Tensor)])
 
 

@@ -72,8 +72,8 @@ def texts_with(evidence: Evidence, operations: tuple[Operation, ...]) -> dict[Pa
     return made
 
 
-def rerun(evidence: Evidence, texts: Mapping[Path, str]) -> Tape:
-    """All runs of the program with these texts of its files."""
+def rerun(evidence: Evidence, texts: Mapping[Path, str], only: EntryPoint | None = None) -> Tape:
+    """All runs of the program with these texts of its files; of `only` one entry as it usually goes."""
     tape = evidence.tape
     path = Path(tape.document.path)
     document = Document(str(path), texts.get(path, tape.document.text))
@@ -81,6 +81,8 @@ def rerun(evidence: Evidence, texts: Mapping[Path, str]) -> Tape:
     explorer = Explorer(document, tape.roots, tape.conventions, {**tape.given, **others})
     if tape.is_brief:
         explorer.look_briefly()
+    if only is not None:
+        explorer.look_once(only)
     made = explorer.explore()
     tape.others.append(made)
     return made
@@ -106,12 +108,35 @@ def judged(
     `site`: the backward pass that raises. `is_left`: whether the evidence of the repaired program still shows the fault, where its
     backward passes do not show that. `meant`: what the texts are to do.
     """
+    refused = refused_at_once(evidence, texts, site, meant)
+    if refused is not None:
+        return refused
     after = rerun(evidence, texts)
     try:
         verdict = compared(evidence.tape, after, site, meant)
         if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
             return Verdict(KEPT)
         return verdict
+    finally:
+        after.let_go()
+
+
+def refused_at_once(evidence: Evidence, texts: Mapping[Path, str], site: ast.AST | None, meant: Candidate) -> Verdict | None:
+    """What the usual run of the entry that shows the fault says against a repair; None where it says nothing.
+
+    Most repairs that are tried fail there, and all runs of all entries say the same at many times the cost.
+    """
+    shows = (run for run in evidence.tape.runs if site is None or any(walk.site is site for walk in run.recording.walks))
+    witness = next(shows, None)
+    if witness is None or len(evidence.tape.runs) == 1:
+        return None
+    usual = first_runs(evidence.tape)[witness.entry]
+    after = rerun(evidence, texts, witness.entry)
+    try:
+        if after.truncated or len(after.runs) != 1:
+            return None
+        refusal = contrasted(usual, after.runs[0], site, meant)[0]
+        return Verdict(refusal) if refusal else None
     finally:
         after.let_go()
 
@@ -128,19 +153,28 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, meant: Candidate) 
         return Verdict(APART)
     if any(map(fails, walks_besides(after, pairs))) and not any(map(fails, walks_besides(before, pairs, site))):
         return Verdict(RAISES)
-    trained, only_trained = 0, meant.ground is Ground.UNTRAINED
+    trained = 0
     for one, two in pairs:
-        old, new = Uses(one, only_trained, meant.constant_in), Uses(two, only_trained)
-        refusal = difference(old, new, site, meant.effect)
+        refusal, more = contrasted(one, two, site, meant)
         if refusal:
             return Verdict(refusal)
-        needed = old.parameters
-        if meant.effect is Effect.UNCUT:  # what was told to require grad in the place of a graph is no parameter
-            needed = {each for each in needed if not isinstance(each, Leaf) or each.severed is None}
-        if len(new.parameters) < len(needed) and meant.effect is not Effect.UNRECORDED:
-            return Verdict(UNTRAINED)
-        trained += (old if meant.effect in JOINING else new).trained()
+        trained += more
     return Verdict("", trained)
+
+
+def contrasted(one: Run, two: Run, site: ast.AST | None, meant: Candidate) -> tuple[str, int]:
+    """What keeps the run `two` from being `one`, repaired, empty where nothing does; and how many uses of parameters it trains."""
+    only_trained = meant.ground is Ground.UNTRAINED
+    old, new = Uses(one, only_trained, meant.constant_in), Uses(two, only_trained)
+    refusal = difference(old, new, site, meant.effect)
+    if refusal:
+        return refusal, 0
+    needed = old.parameters
+    if meant.effect is Effect.UNCUT:  # what was told to require grad in the place of a graph is no parameter
+        needed = {each for each in needed if not isinstance(each, Leaf) or each.severed is None}
+    if len(new.parameters) < len(needed) and meant.effect is not Effect.UNRECORDED:
+        return UNTRAINED, 0
+    return "", (old if meant.effect in JOINING else new).trained()
 
 
 def walks_besides(tape: Tape, pairs: Sequence[tuple[Run, Run]], site: ast.AST | None = None) -> Iterator[BackwardPass]:
