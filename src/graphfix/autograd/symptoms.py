@@ -56,6 +56,7 @@ NO_ELEMENT = Raises("IndexError", "", "index of a 0-dim tensor")
 OLD_ARGUMENT = Raises("TypeError", "Tensor.backward() got an unexpected keyword argument 'retain_variables'")
 OLD_SHAPE = Raises("RuntimeError", "Mismatch in shape")
 OLD_FLAG = Warns("volatile was removed and now has no effect", "volatile has no effect")
+NO_LEAF = Warns("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed", "gradient of no leaf")
 OLD_NUMBER = Warns(
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior", "number from a live tensor"
 )

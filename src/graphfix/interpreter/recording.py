@@ -216,6 +216,15 @@ class Unused(Telling):
 
 
 @dataclass(frozen=True, eq=False)
+class GradientRead:
+    """The `.grad` of a tensor is read. `node`: what has made it; None for a leaf."""
+
+    site: ast.Attribute
+    node: Node | None
+    order: int
+
+
+@dataclass(frozen=True, eq=False)
 class Bare(Telling):
     """A backward pass from a tensor that has no graph. `severed`: where it has lost it.
 
@@ -272,7 +281,7 @@ class Recording:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
     `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
     or handed on; `switches`: the functions, and the items of `with`, that record nothing.
-    `gradients_in`: the files in which it read a gradient; `unregistered`: what modules keep from optimizers. `optimizers`:
+    `gradients_in`: the files in which it read a gradient, `gradient_reads`: that of a tensor; `unregistered`: what modules keep from optimizers. `optimizers`:
     where they are made, with what they are given. `loaded`: parameters that were loaded; `unrecorded`: those that code which records
     nothing has read, and where; `partial`: what was made of graphs and of a value that has lost its own. `passed_over`: the items of
     long containers that a loop over them did not come to. `given`: what code that is not in sight got hold of; `kept`: what
@@ -319,6 +328,7 @@ class Recording:
     unused: list[Unused] = field(default_factory=list)
     reached: set[Leaf] = field(default_factory=set)
     switches: set[ast.AST] = field(default_factory=set)
+    gradient_reads: list[GradientRead] = field(default_factory=list)
     gradients_in: set[Document] = field(default_factory=set)
     unregistered: list[Unregistered] = field(default_factory=list)
     optimizers: list[tuple[ast.AST, tuple[Value, ...]]] = field(default_factory=list)

@@ -8,7 +8,7 @@ import re
 from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
-from graphfix.interpreter.recording import Alias, AliasKind
+from graphfix.interpreter.recording import Alias, AliasKind, GradientRead
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import BoundMethod, Instance, Mapping, NonTensor, Tensor, TorchModule, Unknown, Value
@@ -43,6 +43,8 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
         if name == "grad":
             if value.severed is not None and value.node is None and value.leaf is None:
                 m.recording.unhooked.append(site)  # no backward pass comes to what was cut off
+            if isinstance(site, ast.Attribute) and not value.is_data:
+                m.recording.gradient_reads.append(GradientRead(site, value.node if value.leaf is None else None, m.now()))
             return Tensor()
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
