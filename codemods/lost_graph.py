@@ -48,9 +48,9 @@ from dataclasses import replace
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import LostGraph, lost_graphs, switched_off_at
 from graphfix.analysis.lost_terms import LostTerm, lost_terms
-from graphfix.analysis.subject import Subject, about
+from graphfix.analysis.subject import Subject
 from graphfix.autograd.graph import history
-from graphfix.autograd.severed import How
+from graphfix.autograd.severed import How, Severed
 from graphfix.autograd.symptoms import NO_GRAPH, UNTRAINED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Severity, in_time
@@ -97,8 +97,14 @@ def of_term(evidence: Evidence, term: LostTerm) -> Finding:
         repair = fix(title, instead(evidence, cut.site, program.source(whole)), ground=Ground.RAISES, doubt=MEANT)
     message = f"`{short(program.source(cut.site), 30)}` leaves a term of the loss without a graph"
     span = program.span(program.statement_of(cut.site))
-    finding = RULE.finding(evidence, message, span, in_time(*story), repair, severity=Severity.WARNING, shown=UNTRAINED, subject=about(cut.site))
+    finding = RULE.finding(evidence, message, span, in_time(*story), repair, severity=Severity.WARNING, shown=UNTRAINED, subject=meaning(cut))
     return replace(finding, by_hand=f"keep to operations that have a gradient in `{short(program.source(cut.site), 30)}`, or leave the term out")
+
+
+def meaning(cut: Severed) -> Subject:
+    """What a finding about a cut is about: that what was computed before it is walked by nobody, and kept for nobody, is its fault, too."""
+    ways = (node.way for node in history(list(cut.nodes)))
+    return Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *ways]))
 
 
 def report(evidence: Evidence, lost: LostGraph) -> Finding:
@@ -118,8 +124,7 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     what = program.statement_of(cut.site) if cut.how is How.FROZEN else cut.site
     message = f"`{short(program.source(what), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
     span = program.span(program.statement_of(cut.site))
-    lost_nodes = history(list(cut.nodes))
-    subject = Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(node.way for node in lost_nodes)]))
+    subject = meaning(cut)
     finding = RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
     if not offs:
         return finding

@@ -179,7 +179,7 @@ class Explorer:
         self.share = share
 
     def explore(self) -> Tape:
-        if self.is_module_relevant and self.only in (None, MODULE):
+        if self.only == MODULE or self.only is None and self.is_module_relevant:
             self.give_share()
             self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
