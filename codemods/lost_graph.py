@@ -42,7 +42,7 @@ operation that has no gradient, such as `argmax`, and none for code under `no_gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
@@ -55,7 +55,7 @@ from graphfix.autograd.symptoms import NO_GRAPH, UNTRAINED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Severity, in_time
 from graphfix.repair.fixes import fix
-from graphfix.repair.regained import MEANT, instead, origin
+from graphfix.repair.regained import MEANT, instead, origin, stacked
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -87,24 +87,26 @@ def of_term(evidence: Evidence, term: LostTerm) -> Finding:
     program, cut = evidence.program, term.severed
     off = switched_off_at(evidence, cut)
     story = [evidence.label(off, "this switches recording off")] if off is not None else []
-    story += [evidence.label(cut.site, WHAT[cut.how]), evidence.label(term.sum, "what is made of it is added here, to what has a graph")]
+    story.append(evidence.label(cut.site, WHAT[cut.how]))
+    if term.sum is not cut.site:
+        story.append(evidence.label(term.sum, "what is made of it is added here, to what has a graph"))
     if program.holds(term.walk.site):
         story.append(evidence.label(term.walk.site, "this backward() passes that term by"))
     whole = origin(cut)
+    text = stacked(evidence, cut) or (program.source(whole) if whole is not None else "")
     repair: Fix | NoFix = NoFix(WHY_NOT[cut.how])
-    if whole is not None:
-        title = f"go on with the graph of `{short(program.source(whole), 30)}`"
-        repair = fix(title, instead(evidence, cut.site, program.source(whole)), ground=Ground.RAISES, doubt=MEANT)
+    if text:
+        repair = fix(f"go on with the graph of `{short(text, 30)}`", instead(evidence, cut.site, text), ground=Ground.RAISES, doubt=MEANT)
     message = f"`{short(program.source(cut.site), 30)}` leaves a term of the loss without a graph"
     span = program.span(program.statement_of(cut.site))
     finding = RULE.finding(evidence, message, span, in_time(*story), repair, severity=Severity.WARNING, shown=UNTRAINED, subject=meaning(cut))
     return replace(finding, by_hand=f"keep to operations that have a gradient in `{short(program.source(cut.site), 30)}`, or leave the term out")
 
 
-def meaning(cut: Severed) -> Subject:
+def meaning(cut: Severed, others: Iterable[Severed] = ()) -> Subject:
     """What a finding about a cut is about: that what was computed before it is walked by nobody, and kept for nobody, is its fault, too."""
     ways = (node.way for node in history(list(cut.nodes)))
-    return Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *ways]))
+    return Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(other.site for other in others), *ways]))
 
 
 def report(evidence: Evidence, lost: LostGraph) -> Finding:
@@ -124,7 +126,7 @@ def report(evidence: Evidence, lost: LostGraph) -> Finding:
     what = program.statement_of(cut.site) if cut.how is How.FROZEN else cut.site
     message = f"`{short(program.source(what), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
     span = program.span(program.statement_of(cut.site))
-    subject = meaning(cut)
+    subject = meaning(cut, lost.bare.others)
     finding = RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), shown=shown, subject=subject, shown_by=lost.bare)
     if not offs:
         return finding

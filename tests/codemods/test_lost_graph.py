@@ -186,6 +186,19 @@ opt.step()
         "torch.tensor(kept, requires...",
         "losses = torch.stack(kept)",
     ),
+    "numbers of two lists": (
+        """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+kept, more = [F.mse_loss(net(x), y) for _ in range(3)], [net(x).mean() for _ in range(3)]
+first = torch.tensor(kept, requires_grad=True)
+second = torch.tensor(more, requires_grad=True)
+loss = (2 * first - second).mean()
+loss.backward()
+opt.step()
+""",
+        "torch.tensor(kept, requires...",
+        "first = torch.stack(kept)\nsecond = torch.stack(more)\n",
+    ),
     "by a call that trains others, too": (
         """
 other = torch.nn.Linear(4, 4)
@@ -317,6 +330,11 @@ TERMS = {
         "net(x + 0.1)",
         None,
     ),
+    "numbers of a list that is told to require grad": (
+        "more = [net(x).mean() for _ in range(3)]\nextra = torch.tensor(more, requires_grad=True)\nloss = F.mse_loss(net(x), y) + extra.sum()\n",
+        "torch.tensor(more, requires...",
+        "extra = torch.stack(more)\n",
+    ),
     "a number": (
         "loss_a = F.mse_loss(net(x), y)\nloss_b = torch.tensor(net(x).abs().mean().item())\nloss = loss_a + loss_b\n",
         "torch.tensor(net(x).abs().m...",
@@ -347,6 +365,10 @@ WHOLE = {
         "import sys\nh = net(x)\nif len(sys.argv) > 5:\n    h = h.detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n"
     ),
     "a penalty that has a graph": "size = sum(p.abs().sum() for p in net.parameters())\nloss = F.mse_loss(net(x), y) + 0.1 * size\n",
+    "asked for by name": (
+        "fake = torch.tensor([net(x).mean(), net(y).mean()], requires_grad=True)\nout = fake.pow(2).sum()\n"
+        "slope = torch.autograd.grad(out, fake, create_graph=True)[0]\nloss = F.mse_loss(net(x), y) + out + slope.norm()\n"
+    ),
     "of what is not trained": "other = nn.Linear(4, 4)\nh = other(x).detach()\nextra = h.abs().mean()\nloss = F.mse_loss(net(x), y) + extra\n",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.severed import How, Severed
@@ -23,7 +24,10 @@ class LostTerm:
 
 
 def lost_terms(evidence: Evidence) -> Iterator[LostTerm]:
-    """Those whose graph is lost in every run, each sum once: what is cut in the sum itself is cut on purpose."""
+    """Those whose graph is lost in every run, each sum once: what is cut in the sum itself is cut on purpose.
+
+    So is what is put into a tensor of its own that is told to require grad, beside others: `torch.tensor(losses, requires_grad=True)`.
+    """
     if evidence.tape.truncated:
         return
     found: dict[ast.AST, LostTerm] = {}
@@ -32,6 +36,9 @@ def lost_terms(evidence: Evidence) -> Iterator[LostTerm]:
         partial = run.recording.partial
         trained = {leaf for update in run.recording.updates if update.steps for leaf in update.leaves}
         for walk in run.recording.walks:
+            for cut in made_anew(run, walk, trained):
+                if evidence.program.holds(cut.site):
+                    found.setdefault(cut.site, LostTerm(cut.site, walk, cut))
             for node in sums_of(walk):
                 cut = partial.get(node)
                 if cut is None:
@@ -39,6 +46,18 @@ def lost_terms(evidence: Evidence) -> Iterator[LostTerm]:
                 elif is_told(evidence, node, cut, trained):
                     found.setdefault(node.site, LostTerm(node.site, walk, cut))
     yield from (term for site, term in found.items() if site not in whole)
+
+
+def made_anew(run: Run, walk: BackwardPass, trained: set[Leaf]) -> Iterator[Severed]:
+    """The tensors among what a backward pass comes to that were made of numbers of what is trained, and that nobody trains or asks for."""
+    if all(leaf.severed is None for leaf in walk.leaves) or walk.leads_to_lost or walk.targets is not None or run.reads_gradients(clipping=False):
+        return
+    asked = {leaf for other in run.recording.walks if other.targets is not None for leaf in other.targets[1]}
+    for leaf in sorted(walk.leaves - trained - asked, key=lambda each: getattr(each.site, "lineno", 0)):
+        cut = leaf.severed
+        if cut is not None and cut.how is How.COPIED and cut.site is leaf.site and not leaf.is_parameter:
+            if trained & {below for node in history(list(cut.nodes)) for below in node.leaves}:
+                yield cut
 
 
 def is_told(evidence: Evidence, node: Node, cut: Severed, trained: set[Leaf]) -> bool:

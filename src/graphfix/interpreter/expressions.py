@@ -97,6 +97,7 @@ def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
         made = Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
         made.unreduced = value.unreduced
         if made.node is None:
+            made.latent = m.latent(node, [value])
             made.severed = severed(m, node, [value])
         return made
     if isinstance(value, Unknown):

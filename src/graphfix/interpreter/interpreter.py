@@ -354,7 +354,7 @@ class Interpreter:
 
     def latent(self, site: ast.AST, inputs: Iterable[Value] = (), callee: object = None) -> Node | None:
         """The node of what is made here of `inputs` without a known graph, if one of them, or code that is not followed, turns out to bring one."""
-        if not self.grad_enabled or callee is None and not any(isinstance(each, Unknown) and not each.outside for each in inputs):
+        if not self.grad_enabled or callee is None and not any(map(may_bring_graph, inputs)):
             return None
         node = Node(site, self.trace(), self.context, (), True, (), True, False, interned(callee))
         node.order, node.training = self.now(), self.training
@@ -520,3 +520,8 @@ class Interpreter:
         nodes = (value.node,) if value.node is not None else tuple(self.held_in(value))
         if nodes:
             self.recording.graphs.setdefault(expression, []).append(Use(nodes, value, self.now()))
+
+
+def may_bring_graph(value: Value) -> bool:
+    """Whether a value without a known graph may turn out to have one: it is not known, or made of what is not."""
+    return isinstance(value, Unknown) and not value.outside or isinstance(value, Tensor) and value.node is None and value.latent is not None

@@ -228,13 +228,15 @@ class GradientRead:
 class Bare(Telling):
     """A backward pass from a tensor that has no graph. `severed`: where it has lost it.
 
-    `flag`: where the tensor was told to require grad all the same, so that nothing raises, and nothing is trained.
+    `flag`: where the tensor was told to require grad all the same, so that nothing raises, and nothing is trained; `others`: of what else
+    it was computed from, which has lost its graph in the same way.
     """
 
     site: ast.Call
     severed: Severed | None
     receiver: ast.expr | None
     flag: ast.AST | None = None
+    others: tuple[Severed, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

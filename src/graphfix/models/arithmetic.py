@@ -69,6 +69,7 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
         computed = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
         if computed.node is None:
+            computed.latent = m.latent(site, (left, right))
             computed.severed = severed(m, site, (left, right))
         known = facts("torch.matmul" if isinstance(op, ast.MatMult) else "torch.add") or OpFacts("function")
         computed.unreduced = unreduced(known, [left, right], {})

@@ -42,6 +42,9 @@ def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
     text = stacked(evidence, cut) or (evidence.program.source(whole) if whole is not None else "")
     edits = uncut(evidence, cut.site, text, flag if flag is not cut.site else None) if text else ()
     if edits:
+        further = {each.site: stacked(evidence, each) for each in bare.others if each.site is not cut.site}
+        edits += tuple(instead(evidence, site, made) for site, made in further.items() if made)
+    if edits:
         yield Candidate(Effect.UNCUT, f"go on with the graph of `{short(text, 30)}`", edits, Ground.RAISES, MEANT)
 
 
