@@ -23,6 +23,8 @@ def passes_in_both_modes(evidence: Evidence) -> Iterator[tuple[ast.stmt, ast.exp
 
     A call that also records in training mode is no evaluation: the module that it calls trains, and has a part that does not, as a teacher.
     """
+    if not any(node.training is False for run in evidence.tape.runs for node in run.recording.nodes):
+        return
     held = regions(evidence)
     handed = set(history(list(held.uses.handed)))
     evaluated: dict[Call, Node] = {}
