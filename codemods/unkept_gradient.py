@@ -58,13 +58,15 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, each: UnkeptGradient) -> Finding:
     program, made = evidence.program, each.read.node.site if each.read.node is not None else each.read.site
     name = short(program.source(each.read.site.value), 30)
-    story = [evidence.label(made, f"this makes `{name}`, which is not a leaf then")] if program.holds(made) else []
+    when = "where there is anything to move or convert" if each.may_be_leaf else "then"
+    story = [evidence.label(made, f"this makes `{name}`, which is not a leaf {when}")] if program.holds(made) else []
     if program.holds(each.walk.site):
         story.append(evidence.label(each.walk.site, "this backward() keeps no gradient there"))
     story.append(evidence.label(each.read.site, "this reads a gradient that is not there"))
     subject = Subject(about=frozenset([each.read.site]))
     span = program.span(program.statement_of(each.read.site))
-    return RULE.finding(evidence, f"`{name}` keeps no gradient, as it is not a leaf", span, in_time(*story), repair_of(evidence, each, made), subject=subject)
+    message = f"`{name}` {'may keep no gradient, as it may not be a leaf' if each.may_be_leaf else 'keeps no gradient, as it is not a leaf'}"
+    return RULE.finding(evidence, message, span, in_time(*story), repair_of(evidence, each, made), subject=subject)
 
 
 def repair_of(evidence: Evidence, each: UnkeptGradient, made: ast.AST) -> Fix | NoFix:

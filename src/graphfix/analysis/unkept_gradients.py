@@ -10,6 +10,10 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.interpreter.recording import GradientRead
+from graphfix.source.spelling import word
+
+# https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html: these give the tensor itself where it is as it is to be
+CONVERTS = frozenset("to cuda cpu xpu type type_as float double half bfloat16 contiguous".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +22,12 @@ class UnkeptGradient:
 
     read: GradientRead
     walk: BackwardPass
+
+    @property
+    def may_be_leaf(self) -> bool:
+        """Whether the tensor is a leaf where there was nothing to move or to convert."""
+        node = self.read.node
+        return node is not None and not node.parents and isinstance(node.site, ast.Call) and word(node.site.func) in CONVERTS
 
 
 @asked_once
