@@ -33,8 +33,8 @@ for x, y in loader:
 ## Fix safety
 Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the
 cut (`torch.stack(losses)` in that of `torch.tensor(losses)`), or `True` in that of the `False` that freezes or switches off, if
-`backward()` then trains something. There is no fix for an
-operation that has no gradient, such as `argmax`, and none for code under `no_grad`.
+`backward()` then trains something. There is no fix for an operation that has no gradient, such as `argmax`, and none for code under
+`no_grad`.
 
 ## References
 - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -48,6 +48,7 @@ from dataclasses import replace
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import LostGraph, lost_graphs, switched_off_at
 from graphfix.analysis.lost_terms import LostTerm, lost_terms
+from graphfix.analysis.mended import kept_node
 from graphfix.analysis.subject import Subject
 from graphfix.autograd.graph import history
 from graphfix.autograd.severed import How, Severed
@@ -104,9 +105,10 @@ def of_term(evidence: Evidence, term: LostTerm) -> Finding:
 
 
 def meaning(cut: Severed, others: Iterable[Severed] = ()) -> Subject:
-    """What a finding about a cut is about: that what was computed before it is walked by nobody, and kept for nobody, is its fault, too."""
+    """The subject of a finding about a cut: it explains why no backward pass uses what was computed before, and what a new tensor was made of."""
     ways = (node.way for node in history(list(cut.nodes)))
-    return Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(other.site for other in others), *ways]))
+    kept = map(kept_node, cut.nodes if cut.how is How.COPIED else ())
+    return Subject(about=frozenset([cut.site]), explains=frozenset([cut.site, *(other.site for other in others), *ways, *kept]))
 
 
 def report(evidence: Evidence, lost: LostGraph) -> Finding:

@@ -4,8 +4,7 @@
 Finds layers that get gradients from the loss which the optimizer steps for, while no optimizer is given their parameters (where it has none
 of those that get gradients, as the network was made anew behind it, or is copied for each task, this is told once); and parameters that
 an optimizer has, where the loss only knows what code under `no_grad`, or a new parameter, has made of them. What is frozen, in evaluation
-mode, loaded from a file, handed
-to code that graphfix does not analyse, or trained in another way is left alone.
+mode, loaded from a file, handed to code that graphfix does not analyse, or trained in another way is left alone.
 
 ## Why is this bad
 Nothing raises, and the loss may even fall, but these parameters stay as they were made: the model learns around random numbers.

@@ -478,3 +478,9 @@ def test_code_that_is_not_in_sight_may_thaw_what_it_is_given() -> None:
     assert "GF310" in {each.code for each in findings_of(Path("train.py"), HEAD + frozen.format(thaw=""))}
     program = "from elsewhere import thaw\n" + HEAD + frozen.format(thaw="thaw(net)\n")
     assert "GF310" not in {each.code for each in findings_of(Path("train.py"), program)}
+
+
+def test_a_list_that_keeps_graphs_besides_is_told_too() -> None:
+    program = "kept = []\nfor _ in range(40):\n    out = net(x)\n    kept.append(out)\n    spread = out.detach().abs().mean()\n"
+    program += "    loss = F.mse_loss(net(x), y) + spread\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+    assert {"GF102", "GF310"} <= {each.code for each in findings_of(Path("train.py"), HEAD + program)}

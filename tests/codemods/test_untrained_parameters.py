@@ -371,6 +371,16 @@ for x, y in data:
     for p in aux.parameters():
         p.data -= 0.1 * p.grad
 """,
+    "stepped by hand with gradients that are asked for": """
+net, aux = nn.Linear(4, 4), nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in data:
+    loss = F.mse_loss(aux(net(x)), y)
+    for p, g in zip(aux.parameters(), torch.autograd.grad(loss, aux.parameters(), retain_graph=True)):
+        p.data -= 0.1 * g
+    loss = F.mse_loss(aux(net(x)), y)
+    STEP
+""",
     "two sides of a game": """
 d, g = nn.Linear(4, 1), nn.Linear(4, 4)
 opt_d, opt_g = torch.optim.SGD(d.parameters(), 0.1), torch.optim.SGD(g.parameters(), 0.1)

@@ -16,6 +16,13 @@ model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
 x = torch.randn(4, 3)
 """
 PROGRAMS = {
+    "views that went stale": """
+h = torch.nn.Parameter(torch.ones(3, 3)) * 2
+with torch.no_grad():
+    part = h[0]
+h.mul_(2)
+print((part > 1).sum().item(), part.detach().sum().item())
+""",
     "gradients for a generator": """
 print(torch.autograd.grad(model(x).sum(), model.parameters()))
 print(torch.autograd.grad((p * p for p in [w.exp().sum(), w.sum()]), iter([w]), (torch.ones(()) for _ in range(2))))

@@ -62,10 +62,9 @@ def told_to_train(run: Run) -> Iterator[Bare]:
         return
     trained = {leaf for update in run.recording.updates if update.steps for leaf in update.leaves}
     for walk in walks:
-        lost = sorted(((leaf, leaf.severed) for leaf in walk.leaves if leaf.severed is not None), key=lambda each: getattr(each[1].site, "lineno", 0))
-        leaf, first = lost[0]
-        nodes = tuple(node for _, cut in lost for node in cut.nodes)
-        others = tuple(cut for _, cut in lost[1:])
+        (leaf, first), *rest = walk.told_to_require
+        others = tuple(cut for _, cut in rest)
+        nodes = tuple(node for cut in (first, *others) for node in cut.nodes)
         made_of = {leaf for node in history(list(nodes)) for leaf in node.leaves}
         if trained & made_of and trained.isdisjoint(walk.leaves):
             yield Bare(walk.site, walk.trace, replace(first, nodes=nodes), walk.receiver, leaf.site, others)

@@ -50,12 +50,11 @@ def lost_terms(evidence: Evidence) -> Iterator[LostTerm]:
 
 def made_anew(run: Run, walk: BackwardPass, trained: set[Leaf]) -> Iterator[Severed]:
     """The tensors among what a backward pass comes to that were made of numbers of what is trained, and that nobody trains or asks for."""
-    if all(leaf.severed is None for leaf in walk.leaves) or walk.leads_to_lost or walk.targets is not None or run.reads_gradients(clipping=False):
+    if not walk.told_to_require or walk.leads_to_lost or walk.targets is not None or run.reads_gradients(clipping=False):
         return
     asked = {leaf for other in run.recording.walks if other.targets is not None for leaf in other.targets[1]}
-    for leaf in sorted(walk.leaves - trained - asked, key=lambda each: getattr(each.site, "lineno", 0)):
-        cut = leaf.severed
-        if cut is not None and cut.how is How.COPIED and cut.site is leaf.site and not leaf.is_parameter:
+    for leaf, cut in walk.told_to_require:
+        if leaf not in trained | asked and cut.how is How.COPIED and cut.site is leaf.site and not leaf.is_parameter:
             if trained & {below for node in history(list(cut.nodes)) for below in node.leaves}:
                 yield cut
 

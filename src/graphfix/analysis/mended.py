@@ -28,7 +28,7 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
     stores = list(stores)
     nodes = frozenset(node for store in stores for node in store.nodes)
     return Subject(
-        about=frozenset(node.way for node in nodes),
+        about=frozenset(map(kept_node, nodes)),
         nodes=nodes,
         targets=frozenset(store.target for store in stores),
         ways=frozenset(tuple(statement for _, statement in store.trace) for store in stores if store.nodes),
@@ -36,6 +36,11 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
         ends=by_cutting(evidence, place.expressions) if place.expressions else None,
         given=parameter_of(evidence, place.expressions),
     )
+
+
+def kept_node(node: Node) -> object:
+    """What stands for a graph that is kept, in what one finding is about and another explains."""
+    return "kept", node.way
 
 
 def brought_by(evidence: Evidence, expression: ast.expr) -> Subject:

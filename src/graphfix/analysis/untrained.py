@@ -11,7 +11,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Leaf, history
+from graphfix.autograd.graph import Leaf, history, position
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Value, leaves_in
@@ -113,6 +113,8 @@ def evaluated(run: Run) -> set[Leaf]:
 def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     """The layers that a backward pass gives gradients, where the step that it is made for changes others."""
     held, walked = held_in(run), walked_in(run)
+    # whoever asks for a gradient by name has a use for it
+    asked = {leaf for walk in run.recording.walks if walk.targets is not None for leaf in walk.targets[1]}
     for walk, step in steps_of(run):
         is_idle = walked.isdisjoint(step.leaves)
         if not any(leaf.module for leaf in step.leaves):
@@ -121,17 +123,14 @@ def without_optimizer(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
             # the gradient of a parameter that is no layer's may be what the program is after
             if not leaf.module or not leaf.requires_grad or leaf.is_parameter or leaf.site is None or is_part_of(walk, leaf, step):
                 continue
-            if leaf.origin is None or is_idle and leaf.copied_at is not None:  # a copy beside what is trained is another fault
+            is_copy = is_idle and leaf.copied_at is not None
+            if is_copy or leaf.origin is None and leaf not in asked:  # a copy beside what is trained is another fault
                 yield leaf, Untrained(leaf.site, walk, step, None, tuple(run.recording.optimizers), is_idle, leaf.copied_at)
 
 
 def ordered(leaves: Iterable[Leaf], second: Mapping[Leaf, ast.AST] = MappingProxyType({})) -> list[Leaf]:
     """Leaves in the order of the places that make them, and then of `second` ones."""
     return sorted(leaves, key=lambda leaf: (position(leaf.site), position(second.get(leaf))))
-
-
-def position(site: ast.AST | None) -> tuple[int, int]:
-    return getattr(site, "lineno", 0), getattr(site, "col_offset", 0)
 
 
 def is_part_of(walk: BackwardPass, leaf: Leaf, step: Update) -> bool:
@@ -155,9 +154,7 @@ def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
             for leaf in idle:
                 if leaf.site is not None and leaf.requires_grad:
                     yield leaf, Untrained(leaf.site, walk, step, unread[leaf])
-        for cut in (made.severed for made in ordered(walk.leaves)):
-            if cut is None or cut.how is not How.COPIED:
-                continue
+        for cut in (cut for _, cut in walk.told_to_require if cut.how is How.COPIED):
             made_of = {leaf for node in history(list(cut.nodes)) for leaf in node.leaves}
             for leaf in ordered(made_of & step.leaves - others):
                 if leaf.site is not None and leaf.requires_grad:

@@ -12,9 +12,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from graphfix.autograd.graph import Leaf, Node, Write, history
+from graphfix.autograd.graph import Leaf, Node, Write, history, position
 from graphfix.autograd.iteration import CallStack, Context
+
+if TYPE_CHECKING:
+    from graphfix.autograd.severed import Severed
 
 
 @dataclass(eq=False)
@@ -94,10 +98,16 @@ class BackwardPass:
         """The leaves that it leads to."""
         return frozenset(leaf for node in self.below for leaf in node.leaves)
 
+    @cached_property
+    def told_to_require(self) -> list[tuple[Leaf, Severed]]:
+        """The leaves that had lost their graph before they were told to require grad, in the order of the program, and where they lost it."""
+        leaves = dict.fromkeys(leaf for node in self.below for leaf in node.leaves)
+        return [(leaf, leaf.severed) for leaf in sorted(leaves, key=lambda each: position(each.site)) if leaf.severed is not None]
+
     @property
     def leads_to_lost(self) -> bool:
-        """Whether all that it leads to are tensors that had lost their graph when they were told to require grad."""
-        return bool(self.leaves) and self.targets is None and all(leaf.severed is not None for leaf in self.leaves)
+        """Whether all that it leads to are such leaves."""
+        return self.targets is None and 0 < len(self.told_to_require) == len(self.leaves)
 
     @cached_property
     def below(self) -> list[Node]:

@@ -53,6 +53,11 @@ class Leaf:
         return copy
 
 
+def position(site: ast.AST | None) -> tuple[int, int]:
+    """Where a place stands in its file: what is sorted by it does not hang on the order of memory."""
+    return getattr(site, "lineno", 0), getattr(site, "col_offset", 0)
+
+
 @dataclass(eq=False)
 class Write:
     """An in-place write. `others`: the names, apart from the one that is written to, under which the old content is known.

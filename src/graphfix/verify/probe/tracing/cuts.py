@@ -95,7 +95,7 @@ class Cuts:
     def note_use(self, func: Any, given: Iterable[Any], results: list[torch.Tensor], place: Place) -> None:
         """`func` has made `results`, which require grad, of what it was given."""
         inputs = [tensor for value in given for tensor in tensors_in(value)]
-        if inputs and (name := operation(func)) in FROM_NUMBERS and all(tensor.is_leaf for tensor in results):
+        if inputs and (name := operation(func)) in FROM_NUMBERS and all(node_of(tensor) is None for tensor in results):
             made = Cut(place, name, NUMBERS)
             self._end(made, [tensor for tensor in inputs if tensor.requires_grad], results)
             self._ends.get(made, End()).is_used = True
@@ -131,9 +131,10 @@ class Cuts:
 
 def leaves_below(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """The leaves that the graphs of tensors lead back to: https://docs.pytorch.org/docs/stable/autograd.html, `Node.next_functions`."""
-    # a view that was made while nothing was recorded is a leaf that requires grad, as what it is of does
-    found = [tensor if tensor._base is None else tensor._base for tensor in tensors if tensor.requires_grad and tensor.is_leaf]
-    nodes = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+    made = [(tensor, node_of(tensor)) for tensor in tensors if tensor.requires_grad]
+    # a view that was made while nothing was recorded requires grad, as what it is of does, and has no node
+    found = [tensor if tensor._base is None else tensor._base for tensor, node in made if node is None]
+    nodes = [node for _, node in made if node is not None]
     seen = set(nodes)
     for node in nodes:  # it grows while it is read
         variable = getattr(node, "variable", None)
@@ -144,6 +145,14 @@ def leaves_below(tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
             seen.update(new)
             nodes += dict.fromkeys(new)
     return found
+
+
+def node_of(tensor: torch.Tensor) -> Any:
+    """The node that made a tensor; None where there is none, or where torch refuses the question: of a view that went stale it raises."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def checkpoint_above(frame: Any) -> Any:

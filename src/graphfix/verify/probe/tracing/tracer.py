@@ -70,7 +70,7 @@ class Tracer(Watch):
         if made:
             note = self.cuts.note_use if any(tensor.requires_grad for tensor in made) else self.cuts.note
             note(func, (*args, *(kwargs or {}).values()), made, self.tally.here(1))  # type: ignore[arg-type]
-        if name == RECORDING:
+        if name == RECORDING and args:
             self.cuts.switched(on=bool(args[0]), place=self.tally.here(1))  # type: ignore[arg-type]
         if name in SWITCHES or kwargs:
             self.leaves.note(func, args, kwargs, result)
