@@ -66,6 +66,7 @@ WHAT = {
     How.COPIED: "this makes a new tensor, which takes over no graph",
     How.SWITCHED_OFF: "this switches recording off for all that follows",
     How.FROZEN: "this tells the parameters to need no gradient",
+    How.CHECKPOINTED: "this records nothing, as none of its inputs needs a gradient",
 }
 WHY_NOT = {
     How.CONSTANT: "no gradient goes through this operation",
@@ -73,6 +74,7 @@ WHY_NOT = {
     How.COPIED: "the number is not read where the tensor is made",
     How.SWITCHED_OFF: "the code does not show where recording is to go on",
     How.FROZEN: "the code does not show which parameters are to be trained",
+    How.CHECKPOINTED: "it is no call that can be told to look at its parameters",
 }
 
 

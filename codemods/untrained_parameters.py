@@ -53,8 +53,10 @@ from graphfix.analysis.untrained import Untrained, untrained
 from graphfix.autograd.severed import How
 from graphfix.autograd.symptoms import UNTRAINED
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Fix, NoFix, Severity, in_time
+from graphfix.model import Finding, Fix, Ground, NoFix, Severity, in_time
+from graphfix.repair.fixes import fix
 from graphfix.repair.given_too import given_too
+from graphfix.repair.regained import MEANT_TO_TRAIN, recorded_anyway
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
@@ -77,7 +79,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         yield from evidence.told(of_another_network, site, idle)
         found = {place: each for place, each in found.items() if each not in idle}
     for each in found.values():
-        yield from evidence.told(report, each)
+        if each.severed is None or each.severed.how is not How.CHECKPOINTED:
+            yield from evidence.told(report, each)
+    checkpoints = {each.severed.site: each for each in found.values() if each.severed is not None and each.severed.how is How.CHECKPOINTED}
+    for checkpoint, each in checkpoints.items():
+        if isinstance(checkpoint, ast.Call) and evidence.program.holds(checkpoint):
+            yield from evidence.told(of_checkpoint, checkpoint, each)
 
 
 def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained]) -> Finding:
@@ -98,6 +105,25 @@ def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained
         how = "compute the loss with weights that are computed from those of the optimizer (`torch.func.functional_call` takes them)"
         return replace(finding, by_hand=how)
     return replace(finding, by_hand=f"make `{name}` of the network that computes the loss, behind the last line that makes or replaces it")
+
+
+def of_checkpoint(evidence: Evidence, checkpoint: ast.Call, each: Untrained) -> Finding:
+    """A reentrant checkpoint whose inputs need no gradient: as with adapters behind a frozen embedding."""
+    program, name = evidence.program, short(evidence.program.source(checkpoint), 40)
+    story = [evidence.label(checkpoint, "this records nothing, as none of its inputs needs a gradient")]
+    for place, what in (
+        (each.made, "it runs this, which an optimizer has"),
+        (each.walk.site, "this backward() gives it no gradient"),
+        (each.step.site, "this step leaves it as it is"),
+    ):
+        if program.holds(place):
+            story.append(evidence.label(place, what))
+    title, edits = recorded_anyway(evidence, checkpoint)
+    repair = fix(title, *edits, ground=Ground.RAISES, doubt=MEANT_TO_TRAIN)
+    span = program.span(program.statement_of(checkpoint))
+    message = f"`{name}` trains none of its parameters"
+    finding = RULE.finding(evidence, message, span, in_time(*story), repair, subject=about(each.made, checkpoint))
+    return replace(finding, by_hand="let the checkpoint record by `use_reentrant=False`, or tell its input to require grad")
 
 
 def named_by(statement: ast.stmt, made: ast.AST) -> ast.AST:

@@ -18,6 +18,7 @@ from graphfix.interpreter.values import Value, leaves_in
 from graphfix.models.registered import reached
 from graphfix.models.submodules import is_module
 
+UNREAD = (How.UNRECORDED, How.CHECKPOINTED)
 Key = tuple[ast.AST | None, str]
 
 
@@ -53,9 +54,17 @@ def untrained(evidence: Evidence) -> Iterator[Untrained]:
     found: dict[Key, Untrained] = {}
     for name, told in (each for _, own in shown for each in own.items()):
         is_other = name in (held if told.severed is None else walked)
+        if is_other and told.severed is not None and told.severed.how is How.CHECKPOINTED:
+            # a run that goes another way around the checkpoint says nothing of those that go through it
+            is_other = any(is_walked_through(run, told.severed.site) for run in evidence.tape.runs)
         if not is_other and (is_clear or told.severed is None) and evidence.program.holds(told.made):
             found.setdefault(name, told)
     yield from found.values()
+
+
+def is_walked_through(run: Run, site: ast.AST) -> bool:
+    """Whether a backward pass of a run goes through what an expression makes."""
+    return any(node.site is site for walk in run.recording.walks for node in walk.below)
 
 
 def key(leaf: Leaf) -> Key:
@@ -147,7 +156,7 @@ def without_graph(run: Run) -> Iterator[tuple[Leaf, Untrained]]:
     """
     recording, others = run.recording, walked_in(run) | elsewhere(run)
     for walk, step in steps_of(run):
-        lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how is How.UNRECORDED}
+        lost = {cut.site for node in walk.below if (cut := recording.partial.get(node)) is not None and cut.how in UNREAD}
         unread = {leaf: recording.unrecorded[leaf] for leaf in step.leaves if leaf in recording.unrecorded and leaf not in others}
         idle = ordered(unread, {leaf: cut.site for leaf, cut in unread.items()})
         if any(unread[leaf].site in lost for leaf in idle):

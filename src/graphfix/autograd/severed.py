@@ -13,7 +13,8 @@ from graphfix.autograd.iteration import CallStack
 class How(enum.Enum):
     """How a graph is lost: by an operation whose result is a constant to autograd, by code that records nothing, in a tensor made anew.
 
-    Or none begins: recording was switched off for all that follows, or the parameters were told to need no gradient.
+    Or none begins: recording was switched off for all that follows, the parameters were told to need no gradient, or a reentrant checkpoint
+    was given nothing that needs one.
     """
 
     CONSTANT = enum.auto()
@@ -21,6 +22,7 @@ class How(enum.Enum):
     COPIED = enum.auto()
     SWITCHED_OFF = enum.auto()
     FROZEN = enum.auto()
+    CHECKPOINTED = enum.auto()
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,16 +133,6 @@ def typed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AS
 
 
 @models(
-    "torch.utils.checkpoint.checkpoint",
-)
-def checkpointed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    if not arguments:
-        return NONE
-    inner = m.call(arguments[0], arguments[1:], {}, site)
-    return Tensor(m.record(site, [inner], True)) if isinstance(inner, Tensor) else inner
-
-
-@models(
     "torch.nn.utils.parameters_to_vector",
 )
 def flattened(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
