@@ -43,6 +43,7 @@ REPAIRS = {
     "GF315": "kept in a `ModuleList`; on request",
     "GF316": "given to the optimizer, too; on request",
     "GF317": "told to require grad, or to keep its gradient; on request",
+    "GF318": "left uncompiled; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

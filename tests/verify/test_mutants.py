@@ -22,7 +22,7 @@ UNDONE = [
     "GF302/copied_line", "GF303/discriminator_input", "GF304/unsafe_critic_first", "GF305/last_of_two", "GF306/unsafe_chunks",
     "GF307/saliency", "GF308/unsafe_heads_in_a_pool", "GF309/unsafe_forgotten_line", "GF309/unsafe_penalty_alone",
     "GF310/unsafe_weighed_number", "GF311/best_model", "GF312/unsafe_masked_tokens", "GF313/unsafe_prior_bias", "GF314/unsafe_forces",
-    "GF315/unsafe_residual_stack", "GF316/unsafe_second_network", "GF317/unsafe_moved_input", "GF401/shifted_gate",
+    "GF315/unsafe_residual_stack", "GF316/unsafe_second_network", "GF317/unsafe_moved_input", "GF318/unsafe_penalty", "GF401/shifted_gate",
     "GF901/running_total", "GF903/gradient_of_one", "GF904/optional_perplexity",
 ]  # fmt: skip
 # the repair runs, and computes something else

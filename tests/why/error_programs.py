@@ -250,6 +250,14 @@ grad.sum().backward()  # here
 torch.heaviside(w - 0.5, torch.zeros(())).sum().backward()  # here
 """,
     ],
+    "compiled-twice": [
+        f"""{_NET}
+net = torch.compile(nn.Linear(2, 1), backend="aot_eager")
+x = torch.randn(3, 2, requires_grad=True)
+(grad,) = torch.autograd.grad(net(x).square().sum(), x, create_graph=True)
+grad.sum().backward()  # here
+""",
+    ],
     "create-graph": [f"{_NET}\n(w * w).sum().backward(create_graph=True)\n"],
 }
 # the cure beside each cause that can be checked here: these programs raise nothing, and warn of nothing
@@ -286,7 +294,6 @@ MESSAGES = {
         "due to limitations in the CuDNN API. To run double backwards, please disable the CuDNN backend temporarily while running the "
         "forward pass of your RNN.",
         "RuntimeError: derivative for aten::_scaled_dot_product_efficient_attention_backward is not implemented",
-        "RuntimeError: torch.compile with aot_autograd does not currently support double backward",
     ],
     "out-of-memory": [
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB"

@@ -47,6 +47,7 @@ WRITTEN_IN_PLACE = Raises(
 NO_GRAPH = Raises("RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn", "no graph")
 NOT_A_LEAF = Raises("ValueError", "can't optimize a non-leaf Tensor", "not a leaf")
 COPIED = Raises("RuntimeError", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol", "deep copy")
+COMPILED = Raises("RuntimeError", "torch.compile with aot_autograd does not currently support double backward", "compiled twice")
 NOT_SCALAR = Raises("RuntimeError", "grad can be implicitly created only for scalar outputs", "no scalar")
 LEAF_IN_PLACE = Raises("RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation", "leaf written in place")
 VIEW_OF_LEAF = Raises("RuntimeError", "a view of a leaf Variable that requires grad is being used in an in-place operation", "view of a leaf")

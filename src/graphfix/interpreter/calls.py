@@ -15,6 +15,7 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.places import item_of, made_here
 from graphfix.interpreter.project_functions import by_row, row_of_callee, row_of_method
+from graphfix.interpreter.recording import CompiledCall
 from graphfix.interpreter.refusals import refuse_other_kinds
 from graphfix.interpreter.unknown_calls import call_unknown, hand_on
 from graphfix.interpreter.values import (
@@ -105,6 +106,21 @@ def super_of(m: Interpreter, node: ast.Call) -> Value:
 def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call `callee`."""
     m.tick()
+    if m.recording.compiled and callee in m.recording.compiled:
+        return call_compiled(m, callee, arguments, keywords, site)
+    return call_plain(m, callee, arguments, keywords, site)
+
+
+def call_compiled(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call what `torch.compile` has compiled."""
+    first = m.now()
+    try:
+        return call_plain(m, callee, arguments, keywords, site)
+    finally:
+        m.recording.compiled_calls.append(CompiledCall(site, m.recording.compiled[callee], first, m.order))
+
+
+def call_plain(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     if isinstance(callee, Function):
         return enter(m, callee, arguments, keywords, site)
     if isinstance(callee, BoundMethod):

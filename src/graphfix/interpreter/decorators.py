@@ -12,6 +12,7 @@ from graphfix.interpreter.values import KEPT, BoundMethod, External, Function, G
 # Statements and calls of one that cannot switch recording off or on: it wraps a function, or puts it into a registry. One that takes more
 # does something else (such as to write its documentation), and may do so for every function of a library.
 MOST_STEPS = 200
+COMPILE = "torch.compile"
 
 
 def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> Value:
@@ -21,6 +22,10 @@ def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> 
         applied = m.evaluate(decorator)
         if isinstance(applied, External):
             note(function, applied.name.rsplit(".", 1)[-1])
+            if applied.name == COMPILE:
+                call(m, applied, [function], {}, decorator)
+        elif isinstance(applied, Partial) and isinstance(applied.function, External) and applied.function.name == COMPILE:
+            call(m, applied, [function], {}, decorator)
         elif isinstance(applied, GradMode):
             with_mode(applied, [function])
         elif isinstance(applied, Manager) or is_entered(applied):

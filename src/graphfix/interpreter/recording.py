@@ -272,6 +272,16 @@ class Copied(Telling):
     held: tuple[Held, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledCall:
+    """A call of what `compiled_at` has compiled, with the first and the last moment of it."""
+
+    site: ast.AST
+    compiled_at: ast.AST
+    first: int
+    last: int
+
+
 @dataclass(eq=False)
 class Recording:
     """The record of one run.
@@ -295,7 +305,8 @@ class Recording:
     as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
     ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
-    it is `divided`, or has a dimension. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
+    it is `divided`, or has a dimension. `compiled`: modules and functions that were compiled, and where; `compiled_calls`: the
+    calls of these. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
     run, `recorded`: with gradients enabled; `defined`: those that were run before, for all runs that begin with the same definitions.
     `settled`: the branches that the answer at an earlier one decides: which one that is, and whether it is taken where this one is not.
     """
@@ -366,6 +377,8 @@ class Recording:
     env: Env | None = None
     receiver: Value | None = None
     optimized: dict[object, Leaf] = field(default_factory=dict)
+    compiled: dict[Value, ast.AST] = field(default_factory=dict)
+    compiled_calls: list[CompiledCall] = field(default_factory=list)
     memos: dict[Function, dict[object, Value]] = field(default_factory=dict)
 
     @property

@@ -13,7 +13,7 @@ from graphfix.interpreter.hooks import hook_method
 from graphfix.interpreter.interpreter import Handlers, Interpreter, Models
 from graphfix.interpreter.statements import execute
 from graphfix.interpreter.values import Value
-from graphfix.models import checkpoints, copies, launchers, loaders, reflection, special, spiking, transforms  # noqa: F401 - they register their models
+from graphfix.models import checkpoints, compiling, copies, launchers, loaders, reflection, special, spiking, transforms  # noqa: F401 - they register their models
 from graphfix.models.arithmetic import arithmetic, in_place
 from graphfix.models.autograd_calls import launched
 from graphfix.models.containers import call_container_method

@@ -38,6 +38,7 @@ from graphfix.interpreter.values import (
     nodes_in,
     note_copied,
 )
+from graphfix.models.compiling import note_compiled
 from graphfix.models.operations import (
     is_unreduced,
     reduces_nothing,
@@ -310,6 +311,11 @@ def module_method(
         apply_to_all(m, receiver, arguments[0], site)
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
+    if name == "compile":
+        # measured: of one of torch's own modules, nothing is compiled then
+        if isinstance(receiver, Instance):
+            note_compiled(m, receiver, keywords, site)
+        return NONE
     if name == "requires_grad_":
         train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())), site)
         return receiver

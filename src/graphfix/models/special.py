@@ -141,7 +141,6 @@ def flattened(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
 
 
 @models(
-    "torch.compile",
     "torch.jit.script",
     "torch.jit.trace",
     "torch.nn.utils.weight_norm",

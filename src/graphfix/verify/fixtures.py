@@ -23,7 +23,7 @@ WAYS = {
     "skip": "the original, failing backward() calls left out",
     "copy": "the original, saved tensors copied",
     "walk": "the original, with backward() before each step",
-    "train": "the original, all that has a gradient stepped",
+    "train": "the original, with all gradients recorded and stepped",
     "old": "the original as torch 0.3 ran it",
 }
 

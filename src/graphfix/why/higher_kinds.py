@@ -17,7 +17,6 @@ NO_DERIVATIVE = Kind(
         "the derivative for '...' is not implemented",
         "trying to differentiate twice a function that was marked with @once_differentiable",
         "Double backwards is not supported for CuDNN RNNs",
-        "torch.compile with aot_autograd does not currently support double backward",
     ),
     (),
     """\
@@ -26,9 +25,8 @@ gradient itself is differentiated, and a fast kernel has no second derivative.""
     """\
 Every operation in a graph needs a derivative. If `create_graph=True` was used, the
 gradient has a graph, too, and a second `backward()` differentiates the backward
-operations. Fast kernels (flash attention, cuDNN's recurrent layers, compiled
-functions) and custom Functions with `once_differentiable` have no such second
-derivative.""",
+operations. Fast kernels (flash attention, cuDNN's recurrent layers) and
+custom Functions with `once_differentiable` have no such second derivative.""",
     """\
 Run the forward pass with a kernel that has one (`sdpa_kernel(SDPBackend.MATH)`,
 `torch.backends.cudnn.flags(enabled=False)`), or leave out `create_graph=True` if
@@ -59,13 +57,6 @@ no second derivative is needed.""",
             " @staticmethod\n-@once_differentiable\n def backward(ctx, grad):\n     return grad * 2",
             "Without the decorator, `backward` is recorded, as long as it consists of operations of torch. An extension in C++ or CUDA needs "
             "a second Function for its backward pass.",
-        ),
-        Way(
-            "torch.compile and a gradient of a gradient",
-            (),
-            "-critic = torch.compile(critic)\n out = critic(x)\n grad, = torch.autograd.grad(out.sum(), x, create_graph=True)",
-            "A compiled backward pass cannot be differentiated again. Leave this module uncompiled.",
-            libraries=("/torch/_dynamo/", "/torch/_functorch/"),
         ),
         Way(
             "An operation that has no gradient stands in the loss",

@@ -159,7 +159,7 @@ DONATED = Kind(
         "torch._functorch.config.donated_buffer=False to disable donated buffer.",
     ),
     ("This backward function was compiled with non-empty donated buffers",),
-    ("GF305", "GF306", "GF307"),
+    ("GF318", "GF305", "GF306", "GF307"),
     """\
 A backward pass that `torch.compile` made reuses the memory of its saved tensors,
 so its graph cannot be retained.""",
@@ -188,12 +188,39 @@ If it is needed, set `torch._functorch.config.donated_buffer = False` first.""",
         ),
         Way(
             "Gradients for each loss, or of gradients, are needed",
-            (),
+            ("GF318",),
             "+import torch._functorch.config\n+torch._functorch.config.donated_buffer = False\n"
             " grads = [grad(loss, params, retain_graph=True) for loss in losses]",
             "Set it before the function is compiled. For `create_graph=True`, leave the function uncompiled, as a compiled backward pass "
             "has no derivative.",
             "The loss is one of several, or a later loss is computed from its gradients.",
+        ),
+    ),
+)
+
+COMPILED = Kind(
+    "compiled-twice",
+    "a gradient of compiled code is differentiated again",
+    ("RuntimeError: torch.compile with aot_autograd does not currently support double backward",),
+    ("torch.compile with aot_autograd does not currently support double backward",),
+    ("GF318",),
+    """\
+`torch.compile` compiles the backward pass, too, and what it makes has no
+derivative.""",
+    """\
+Somewhere, gradients of what a compiled module or function has computed are
+recorded (`create_graph=True`), and the loss is made of them: a gradient penalty,
+forces as the gradient of an energy, a physics-informed loss. `backward()` then
+differentiates the compiled backward pass, which torch cannot do.""",
+    """\
+Leave that module or function uncompiled (`torch.compile(..., disable=True)`), or
+compile only parts that no gradient of a gradient goes through.""",
+    (
+        Way(
+            "A gradient of a gradient goes through compiled code",
+            ("GF318",),
+            "-critic = torch.compile(critic)\n out = critic(x)\n grad, = torch.autograd.grad(out.sum(), x, create_graph=True)",
+            "The backend decides nothing: all but `backend=\"eager\"` compile the backward pass.",
         ),
     ),
 )
@@ -240,4 +267,4 @@ without cuDNN: `with torch.backends.cudnn.flags(enabled=False):`.""",
     ),
 )
 
-LIBRARY_KINDS = (UNREDUCED, READY_TWICE, DONATED, CUDNN_RNN)
+LIBRARY_KINDS = (UNREDUCED, READY_TWICE, DONATED, COMPILED, CUDNN_RNN)

@@ -5,7 +5,8 @@ cut     what has been walked is a constant from then on: what detached state com
 skip    a walk over a freed graph does nothing: what is left without the repeated walk
 copy    what an operation saves is a copy: what the out-of-place form computes
 walk    a step starts with a walk from the last value of one element that nobody has walked: what is trained by a loss that is left out
-train   a step also steps what has a gradient and no optimizer: what is trained by layers that a module has not registered
+train   a step also steps what has a gradient and no optimizer, and each checkpoint records: what is trained by layers that a module has not
+        registered, or that a checkpoint has run without recording
 old     what torch understood before 0.4: `loss.data[0]`, `retain_variables`, a gradient of one element
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils import checkpoint
 
 from .births import Birth, birth_of
 from .tensors import is_tensor
@@ -41,6 +43,8 @@ class Reference(Watch):
         self.walks.frees_all = "cut" in self.ways
         if "old" in self.ways:
             self._speak_old()
+        if "train" in self.ways:
+            _record_in_checkpoints()
         if "copy" in self.ways:
             hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda kept: kept)
             hooks.__enter__()
@@ -95,6 +99,16 @@ class Reference(Watch):
             if "skip" not in self.ways or not str(error).startswith(SECOND_WALK):
                 raise
             return None
+
+
+def _record_in_checkpoints() -> None:
+    """A checkpoint asks its parameters, too, whether one of them needs a gradient."""
+    plain = checkpoint.checkpoint
+
+    def recording(*args: Any, **kwargs: Any) -> Any:
+        return plain(*args, **{**kwargs, "use_reentrant": False})
+
+    checkpoint.checkpoint = recording
 
 
 def cut(value: Any) -> Any:
