@@ -93,13 +93,15 @@ def test_the_state_is_detached_where_it_is_stored(
     assert len(run(fixed)) == 3
 
 
-def test_state_through_which_the_same_iteration_goes_backward_stays(tmp_path: Path) -> None:
+def test_state_through_which_the_same_iteration_goes_backward_is_detached_behind_that(tmp_path: Path) -> None:
     text = TRAINER.format(**GRU, step=IN_THE_ITERATION)
     with pytest.raises(RuntimeError, match="second time|inplace operation"):
         run(text)
     (finding,) = findings_of(tmp_path / "trainer.py", text)
-    assert finding.code == "GF202" and not isinstance(finding.fix, Fix)
-    assert repaired(tmp_path, text) == text
+    assert finding.code == "GF202" and isinstance(finding.fix, Fix)
+    made = repaired(tmp_path, text)
+    assert "        loss.backward()\n        self.state = self.state.detach()\n" in made
+    assert len(run(made)) == 3
 
 
 def test_the_state_of_a_lightning_module(tmp_path: Path) -> None:

@@ -124,17 +124,18 @@ for x, y in loader:
 
 
 UNROLLED = """\
+from collections import deque
 class Trainer:
     def __init__(self):
         self.cell = nn.GRUCell(4, 4)
         self.optimizer = torch.optim.SGD(self.cell.parameters(), lr=0.1)
-        self.state = torch.zeros(8, 4)
+        self.states = deque([torch.zeros(8, 4)], maxlen=1)
 
     def step(self, x):
         loss = 0
         for _ in range(2):
-            self.state = self.cell(x, self.state)
-            loss = loss + self.state.mean()
+            self.states.append(self.cell(x, self.states[-1]))
+            loss = loss + self.states[-1].mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()

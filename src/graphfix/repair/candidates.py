@@ -12,6 +12,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.model import Append, Ground, InsertAfter, NoFix, Operation, Replace
+from graphfix.repair.behind import behind_walk
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.entering import entering
 from graphfix.repair.inside import inside
@@ -33,7 +34,7 @@ REASONED: dict[Cause, Callable[[Evidence, SecondBackward], Iterator[Candidate | 
     Cause.SEQUENTIAL: joins,
     Cause.REPEATED: removals,
 }
-GRAMMAR = (parts, resets, resets_between, unconditional)
+GRAMMAR = (parts, resets, resets_between, unconditional, behind_walk)
 LATER = (retained, moved_up, recomputed, recomputed_whole)
 
 

@@ -16,6 +16,7 @@ from graphfix.analysis.health import health_of
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
 from graphfix.autograd.graph import Leaf
+from graphfix.autograd.iteration import is_further
 from graphfix.model import Applicability, Fix, Ground, Operation
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.uses import Uses
@@ -204,7 +205,7 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
     old, new = before.run.recording.walks, after.run.recording.walks
     if effect in JOINING:
         return RAISES if any(map(fails, new)) else LESS if len(after.all) < len(before.all) else ""
-    if len(new) < len(old):
+    if len(new) < sum(not is_further(walk.context) for walk in old):
         return MISSING
     working = {walk for walk in old[: len(working_walks(before.run))] if not (effect is Effect.UNCUT and walk.leads_to_lost)}
     fewer = FEWER.get(effect, 0)
