@@ -3,7 +3,8 @@
 ## What it does
 Finds layers that get gradients from the loss which the optimizer steps for, while no optimizer is given their parameters (where it has none
 of those that get gradients, as the network was made anew behind it, or is copied for each task, this is told once); and parameters that
-an optimizer has, where the loss only knows what code under `no_grad`, or a new parameter, has made of them. What is frozen, in evaluation
+an optimizer has, where the loss only knows what code under `no_grad`, a reentrant checkpoint without an input that needs a gradient, or a new
+parameter, has made of them. What is frozen, in evaluation
 mode, loaded from a file, handed to code that graphfix does not analyse, or trained in another way is left alone.
 
 ## Why is this bad
@@ -32,8 +33,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Never safe: the parameters are trained from then on. A layer that has a name where the only optimizer is made is given to it. There is no fix
-for what is read without recording: the code does not show which part of it is to be recorded.
+Never safe: the parameters are trained from then on. A layer that has a name where the only optimizer is made is given to it. The
+input of a checkpoint is told to require grad, or the checkpoint asks its parameters (`use_reentrant=False`). There is no fix
+for what else is read without recording: the code does not show which part of it is to be recorded.
 
 ## References
 - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -50,13 +52,13 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.lost_graphs import switched_off_at
 from graphfix.analysis.subject import about
 from graphfix.analysis.untrained import Untrained, untrained
-from graphfix.autograd.severed import How
+from graphfix.autograd.severed import How, Severed
 from graphfix.autograd.symptoms import UNTRAINED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Severity, in_time
+from graphfix.repair.checkpoint import MEANT_TO_TRAIN, recorded_anyway
 from graphfix.repair.fixes import fix
 from graphfix.repair.given_too import given_too
-from graphfix.repair.regained import MEANT_TO_TRAIN, recorded_anyway
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
@@ -81,10 +83,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for each in found.values():
         if each.severed is None or each.severed.how is not How.CHECKPOINTED:
             yield from evidence.told(report, each)
-    checkpoints = {each.severed.site: each for each in found.values() if each.severed is not None and each.severed.how is How.CHECKPOINTED}
-    for checkpoint, each in checkpoints.items():
+    cuts = [(each.severed, each) for each in found.values() if each.severed is not None and each.severed.how is How.CHECKPOINTED]
+    for checkpoint, (cut, each) in {cut.site: (cut, each) for cut, each in cuts}.items():
         if isinstance(checkpoint, ast.Call) and evidence.program.holds(checkpoint):
-            yield from evidence.told(of_checkpoint, checkpoint, each)
+            yield from evidence.told(of_checkpoint, checkpoint, cut, each)
 
 
 def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained]) -> Finding:
@@ -107,7 +109,7 @@ def of_another_network(evidence: Evidence, site: ast.AST, layers: list[Untrained
     return replace(finding, by_hand=f"make `{name}` of the network that computes the loss, behind the last line that makes or replaces it")
 
 
-def of_checkpoint(evidence: Evidence, checkpoint: ast.Call, each: Untrained) -> Finding:
+def of_checkpoint(evidence: Evidence, checkpoint: ast.Call, cut: Severed, each: Untrained) -> Finding:
     """A reentrant checkpoint whose inputs need no gradient: as with adapters behind a frozen embedding."""
     program, name = evidence.program, short(evidence.program.source(checkpoint), 40)
     story = [evidence.label(checkpoint, "this records nothing, as none of its inputs needs a gradient")]
@@ -118,7 +120,7 @@ def of_checkpoint(evidence: Evidence, checkpoint: ast.Call, each: Untrained) -> 
     ):
         if program.holds(place):
             story.append(evidence.label(place, what))
-    title, edits = recorded_anyway(evidence, checkpoint)
+    title, edits = recorded_anyway(evidence, cut, checkpoint)
     repair = fix(title, *edits, ground=Ground.RAISES, doubt=MEANT_TO_TRAIN)
     span = program.span(program.statement_of(checkpoint))
     message = f"`{name}` trains none of its parameters"

@@ -27,7 +27,7 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Severed:
-    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it is frozen.
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it, or what a checkpoint is given, is frozen.
 
     `trace`: the calls that lead to it.
     """

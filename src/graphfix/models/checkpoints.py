@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from graphfix.autograd.graph import Leaf
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import NONE, Arguments, Constant, Keywords, NonTensor, Sequence, Tensor, Value
@@ -46,9 +47,16 @@ def without_graph(m: Interpreter, arguments: Arguments, site: ast.AST) -> Value:
     finally:
         m.grad_enabled = True
     read = tuple(leaf for leaf in m.recording.unrecorded if leaf not in before)
-    cut = Severed(site, How.CHECKPOINTED, leaves=read, trace=m.trace())
+    cut = Severed(site, How.CHECKPOINTED, leaf=frozen_above(arguments[1:]), leaves=read, trace=m.trace())
     m.recording.unrecorded.update(dict.fromkeys(read, cut))
     return severed_by(made, cut)
+
+
+def frozen_above(inputs: Arguments) -> Leaf | None:
+    """The parameter of which the only tensor among the inputs is made, and that was told to need no gradient."""
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    lost = tensors[0].severed if len(tensors) == 1 else None
+    return lost.leaf if lost is not None else None
 
 
 def severed_by(value: Value, cut: Severed) -> Value:

@@ -10,13 +10,13 @@ from graphfix.analysis.lost_graphs import lost_graphs
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
 from graphfix.interpreter.values import Sequence, Tensor
-from graphfix.model import AddArgument, Delete, Ground, Operation, Replace
+from graphfix.model import Delete, Ground, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
+from graphfix.repair.checkpoint import MEANT_TO_TRAIN, recorded_anyway
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 MEANT = "the graph may be cut on purpose, and another loss be meant"
-MEANT_TO_TRAIN = "what runs in the checkpoint is trained from then on, and may be meant to stay as it is"
 # what reads a number out of a tensor
 TITLES = {
     How.SWITCHED_OFF: ("leave recording on", "code that follows may be meant to run without recording"),
@@ -39,7 +39,7 @@ def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
         return
     cut, flag = lost.severed, bare.flag
     if cut.how is How.CHECKPOINTED and isinstance(cut.site, ast.Call):
-        yield Candidate(Effect.UNCUT, *recorded_anyway(evidence, cut.site), Ground.RAISES, MEANT_TO_TRAIN)
+        yield Candidate(Effect.UNCUT, *recorded_anyway(evidence, cut, cut.site), Ground.RAISES, MEANT_TO_TRAIN)
         return
     whole = wrapped(evidence, cut.site) if cut.site is flag else None
     whole = origin(cut) if whole is None else whole
@@ -50,11 +50,6 @@ def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
         edits += tuple(instead(evidence, site, made) for site, made in further.items() if made)
     if edits:
         yield Candidate(Effect.UNCUT, f"go on with the graph of `{short(text, 30)}`", edits, Ground.RAISES, MEANT)
-
-
-def recorded_anyway(evidence: Evidence, checkpoint: ast.Call) -> tuple[str, tuple[Operation, ...]]:
-    """A checkpoint that asks its parameters, too, whether one needs a gradient, and what that is called."""
-    return "record in the checkpoint, whatever its inputs are", (AddArgument(evidence.program.span(checkpoint), "use_reentrant", "False"),)
 
 
 def stacked(evidence: Evidence, cut: Severed) -> str | None:
