@@ -27,9 +27,9 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Severed:
-    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`; `leaf`, if it, or what a checkpoint is given, is frozen.
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaves`.
 
-    `trace`: the calls that lead to it.
+    `leaf`: what is frozen, the parameter itself or that of which a checkpoint's input is made. `trace`: the calls that lead to it.
     """
 
     site: ast.AST
