@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Container, Mapping
 from copy import copy
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, field
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ import typer.core
 from graphfix.cli.choices import When
 from graphfix.cli.options import PROCESS, SELECTION, SETTINGS, Options, picked
 from graphfix.cli.usage import GroupedCommand, GroupedCommands
+from graphfix.lazy_dataclass import dataclass
 
 # with rich, typer escapes the brackets of its help for a markup that is off here
 typer.core.HAS_RICH = False

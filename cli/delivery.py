@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR
 from graphfix.files.git import GitFailed, without_credentials
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.commits import Made, foreign, same
 from graphfix.pullrequest.forge import Forge, forge_of
 from graphfix.pullrequest.repository import NotMade, Repository

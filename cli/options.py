@@ -1,7 +1,7 @@
 """Every option of the command line, declared once: how it is typed, what it is called here, what it stands for."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import typer
 
 from graphfix.cli import completion
 from graphfix.cli.choices import Action, Device, Engine, ForgeKind, ListFormat, ReportFormat, Split, Stock, When
+from graphfix.lazy_dataclass import dataclass, fields
 from graphfix.report.forms import FORMS
 
 if TYPE_CHECKING:

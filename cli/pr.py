@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from graphfix.cli import session
@@ -16,6 +16,7 @@ from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.git import GitFailed
 from graphfix.files.worktree import top_of
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.commits import build, clean, name_of
 from graphfix.pullrequest.parts import Part, by_key, by_rule, folder_of, owners
 from graphfix.pullrequest.repository import NotMade, Repository, identity, repository_at

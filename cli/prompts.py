@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from graphfix.cli.keys import keys_at_once, next_key
 from graphfix.cli.terminal import OUT
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.report.report import count

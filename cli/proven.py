@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.copying import name_links
 from graphfix.cli.terminal import ERR
 from graphfix.files.place import project_of
+from graphfix.lazy_dataclass import dataclass
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
 from graphfix.run.baseline import Baseline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from graphfix.cli import session, undo
@@ -14,6 +14,7 @@ from graphfix.cli.prompts import Answer, Interview
 from graphfix.cli.terminal import ERR, OUT
 from graphfix.cli.writing import journal_of, recover, refuses, sweep, write_together
 from graphfix.files.together import Change
+from graphfix.lazy_dataclass import dataclass
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.review.decisions import BadProgress, Progress, load, place_of, written

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +17,7 @@ from graphfix.cli.progress import shown_progress
 from graphfix.cli.terminal import ERR, OUT, Screen
 from graphfix.files.discovery import Discovered, MissingPath, discover
 from graphfix.files.place import project_root
+from graphfix.lazy_dataclass import dataclass
 from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
 from graphfix.run.examine import Job

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import typer
@@ -19,6 +19,7 @@ from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, Screen
 from graphfix.files.discovery import JUNK
 from graphfix.installation import command
+from graphfix.lazy_dataclass import dataclass
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.run.again import Imports, forget_files, imports_of, touched

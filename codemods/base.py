@@ -6,7 +6,6 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from graphfix.analysis.conflicts import Conflict
@@ -16,6 +15,7 @@ from graphfix.analysis.subject import Draft, Subject
 from graphfix.analysis.testing import is_test
 from graphfix.autograd.symptoms import Symptom
 from graphfix.interpreter.recording import Telling
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import PAGE, Finding, Fix, Label, NoFix, Severity, Span
 from graphfix.verify.expected import SAME, Expected
 

@@ -7,8 +7,10 @@ a byte order mark); lines and columns are derived where they are shown.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.autograd.symptoms import Symptom

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import CompiledCall
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

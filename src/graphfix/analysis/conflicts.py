@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -15,6 +15,7 @@ from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store, StoreKind, Update
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration

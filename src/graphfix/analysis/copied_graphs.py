@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Copied, Held, Store, StoreKind
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

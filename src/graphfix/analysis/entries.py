@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from graphfix.analysis.forwards import is_forward_pass
 from graphfix.autograd.backward import WalkKind
@@ -28,6 +27,7 @@ from graphfix.interpreter.values import (
     Value,
     nodes_in,
 )
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
 from graphfix.source.spelling import Definition, word
 from graphfix.source.subtree import subtree

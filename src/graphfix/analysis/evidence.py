@@ -7,7 +7,7 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -25,6 +25,7 @@ from graphfix.interpreter.imports import Importer
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Label, Span
 from graphfix.project.importers import are_searched, beside, importing, is_offered, is_packaged, is_used_unread, spells
 from graphfix.source.document import Document

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +32,7 @@ from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.assembly import assembled
 from graphfix.project.share import TooDear
 from graphfix.relevance.prospects import Prospects

@@ -6,7 +6,7 @@ import ast
 import bisect
 import math
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.contributors import at_caller, contributors, is_tensor_always, stored_nodes
 from graphfix.analysis.entries import MODULE, EntryPoint
@@ -18,6 +18,7 @@ from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.recording import Store
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

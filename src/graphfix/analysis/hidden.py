@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -14,6 +14,7 @@ from graphfix.analysis.piles import faulty_piles
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.interpreter.recording import Store
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

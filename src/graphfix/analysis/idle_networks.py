@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.conflicts import cut_points
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -15,6 +15,7 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.lazy_dataclass import dataclass
 
 Needless = Callable[[Run, BackwardPass], list[Node] | None]
 

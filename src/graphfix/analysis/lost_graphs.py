@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
@@ -12,6 +12,7 @@ from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import history
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.registered import reached
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

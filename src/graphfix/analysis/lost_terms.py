@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.severed import How, Severed
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 

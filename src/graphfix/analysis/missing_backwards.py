@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -21,6 +20,7 @@ from graphfix.autograd.gradients import Update
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.interpreter.recording import Foreign, Store, StoreKind
 from graphfix.interpreter.values import BoundMethod, Function, Partial, Tensor, Value, leaves_in, nodes_in
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.words import WALKS
 from graphfix.source.document import Document
 from graphfix.source.spelling import word

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
@@ -12,6 +11,7 @@ from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.interpreter.values import NonTensor, Tensor, Value
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 # functions that tell of what kind their first argument is, and what a tensor says of its dimensions

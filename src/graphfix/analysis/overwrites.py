@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
 from graphfix.autograd.graph import Node, Write
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.autograd.backward import BackwardPass
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 

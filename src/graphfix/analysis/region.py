@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # where statements hold others

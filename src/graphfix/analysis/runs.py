@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from graphfix.analysis.entries import EntryPoint
@@ -17,6 +17,7 @@ from graphfix.autograd.backward import BackwardPass, WalkKind, met
 from graphfix.autograd.gradients import Fates
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.recording import Recording
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.document import Document
 from graphfix.source.spelling import FUNCTIONS
 

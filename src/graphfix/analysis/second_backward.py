@@ -10,7 +10,7 @@ import bisect
 import enum
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.contributors import way_from
 from graphfix.analysis.entries import EntryPoint
@@ -27,6 +27,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.ir.origins import origins
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Telling
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Span
 
 NOTHING: frozenset[object] = frozenset()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.interpreter.recording import GradientRead
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.spelling import word
 
 # https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html: these give the tensor itself where it is as it is to be

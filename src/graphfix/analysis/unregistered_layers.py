@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Unregistered
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.registered import reached
 from graphfix.source.subtree import subtree
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Constant, Value
+from graphfix.lazy_dataclass import dataclass
 
 RETAINING = ("retain_graph", "retain_variables")
 

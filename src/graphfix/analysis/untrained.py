@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from graphfix.analysis.evidence import Evidence
@@ -15,6 +14,7 @@ from graphfix.autograd.graph import Leaf, history, position
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Value, leaves_in
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.registered import reached
 from graphfix.models.submodules import is_module
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
@@ -20,6 +19,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import Constant, Tensor, Value, nodes_in
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 

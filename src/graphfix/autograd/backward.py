@@ -10,12 +10,13 @@ import ast
 import enum
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from graphfix.autograd.graph import Leaf, Node, Write, history, position
 from graphfix.autograd.iteration import CallStack, Context
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.autograd.severed import Severed

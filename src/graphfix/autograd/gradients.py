@@ -10,11 +10,11 @@ import ast
 import bisect
 import enum
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import CallStack
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

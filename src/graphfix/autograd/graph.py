@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphfix.autograd.iteration import CallStack, Context
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.autograd.backward import BackwardPass

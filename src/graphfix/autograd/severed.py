@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.autograd.iteration import CallStack
+from graphfix.lazy_dataclass import dataclass
 
 
 class How(enum.Enum):

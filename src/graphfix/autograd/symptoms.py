@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

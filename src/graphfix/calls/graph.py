@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.calls.attributes import accessors, class_of, class_variables, held_by
 from graphfix.calls.classes import MAKES_CONSTRUCTOR, REPLACES, Line, line_of, makers
@@ -32,6 +32,7 @@ from graphfix.effects.schema import Observes
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Variable
+from graphfix.lazy_dataclass import dataclass
 
 GOES_OVER = (ir.Iterate, ir.Next, ir.Unpack)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.ir.blocks import Code
 from graphfix.ir.instructions import Build, Call
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

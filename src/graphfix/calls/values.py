@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from graphfix.calls.meanings import UNKNOWN, Meaning
@@ -18,6 +17,7 @@ from graphfix.calls.program import Program
 from graphfix.ir.blocks import Code
 from graphfix.ir.instructions import Value
 from graphfix.ir.variables import Variable
+from graphfix.lazy_dataclass import dataclass
 
 # equations that are evaluated for one program: what is asked beyond is unknown
 MAX_EVALUATIONS = 50_000

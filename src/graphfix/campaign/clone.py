@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.files.git import GitFailed, run
+from graphfix.lazy_dataclass import dataclass
 
 _SILENT = {"GIT_ASKPASS": "true"}
 # files are written as they are in the commit

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.kinds import Choice, Codes, Count, Flag, Kind, KnownCodes, Text, WrongValue, did_you_mean
 from graphfix.settings.lines import row_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from graphfix.campaign.conduct import branch_of
@@ -13,6 +13,7 @@ from graphfix.campaign.forges import client, forge_for, patient
 from graphfix.campaign.stages import TEXT
 from graphfix.campaign.state import DAY, Stage, State, Target
 from graphfix.files.git import GitFailed, entries
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.clients import Client, Ending, ForgeFailed, Known, NoClient, Request
 from graphfix.pullrequest.commits import foreign
 from graphfix.pullrequest.parts import owners

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from graphfix.campaign.state import Stage
 from graphfix.files.git import GitFailed, run
 from graphfix.files.store import store
 from graphfix.files.temporary import is_temporary
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import STATE_BYTES, read_json
 

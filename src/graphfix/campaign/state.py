@@ -13,12 +13,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from graphfix.campaign.facts import misread
 from graphfix.files.database import Foreign, Steps, confine, not_ours
+from graphfix.lazy_dataclass import dataclass
 
 NAME = "campaign.sqlite3"
 WAIT = 30.0  # seconds for another process that writes

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.dataflow.ways import Ways, may_raise
 from graphfix.ir.blocks import Block
 from graphfix.ir.instructions import Instruction, Return
+from graphfix.lazy_dataclass import dataclass
 
 Facts = int
 Along = Callable[[Block, Block, Facts], Facts]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import Any
+
+from graphfix.lazy_dataclass import dataclass, fields
 
 
 class Returns(enum.Enum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from graphfix.effects.schema import KINDS, Returns, Row
+from graphfix.lazy_dataclass import fields
 
 Table = Mapping[str, Any]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from graphfix.lazy_dataclass import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,14 @@ def facts(name: str) -> OpFacts | None:
     return read(row, {}) if isinstance(row, dict) else None
 
 
+@functools.cache
+def known_fields() -> frozenset[str]:
+    return frozenset(field.name for field in fields(OpFacts))
+
+
 def read(row: dict[str, Any], inherited: dict[str, Any]) -> OpFacts:
     known = {
-        key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"
+        key: value for key, value in {**inherited, **row}.items() if key in known_fields() and key != "variants"
     }
     for key in ("saves_inputs", "saves_nothing_for", "items"):
         if key in known:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.files.gitignore import Ignored
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 from graphfix.source.real import forget, real_path

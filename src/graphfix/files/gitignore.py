@@ -7,10 +7,10 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 

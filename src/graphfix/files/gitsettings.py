@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from graphfix.lazy_dataclass import dataclass
 
 _USERS = frozenset({"system", "global", "command"})  # scopes: https://git-scm.com/docs/git-config#SCOPES
 

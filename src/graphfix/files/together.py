@@ -13,13 +13,13 @@ import json
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from graphfix.files.store import store
 from graphfix.files.temporary import PREFIX, is_alive, staged, sync_folder
 from graphfix.files.write import NotWritten, check, holds, like, why
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import STATE_BYTES, read_bytes, read_json
 

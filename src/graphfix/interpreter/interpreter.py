@@ -11,7 +11,6 @@ import ast
 import collections
 import collections.abc
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from graphfix.autograd.backward import BackwardPass, WalkKind, walk
@@ -39,6 +38,7 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
 )
+from graphfix.lazy_dataclass import dataclass
 
 Statements = collections.abc.Sequence[ast.stmt]
 MAX_DEPTH = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from graphfix.autograd.backward import BackwardPass
@@ -13,6 +13,7 @@ from graphfix.autograd.graph import Leaf, Node, Write
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.autograd.severed import Severed
 from graphfix.interpreter.values import Function, Instance, Keywords, Value
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import CallStack, Env, Frame

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.interpreter.interpreter import Interpreter

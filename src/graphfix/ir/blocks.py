@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.ir.instructions import Instruction

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
 from graphfix.ir.blocks import Block
 from graphfix.ir.instructions import Instruction, Jump, Opaque, ReadName, Value, WriteName
 from graphfix.ir.variables import Home, Scope, Variable, names_bound, within
+from graphfix.lazy_dataclass import dataclass
 
 Steps = Generator[Any, Any, Any]
 Handler = Callable[["Builder", Any], Any]

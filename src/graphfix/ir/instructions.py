@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from graphfix.ir.blocks import Block
 from graphfix.ir.variables import Variable
+from graphfix.lazy_dataclass import dataclass
 
 Value = int
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import enum
 from collections.abc import Iterator
 
 from graphfix.ir.blocks import Block, Code
 from graphfix.ir.instructions import Argument, Instruction, Item
 from graphfix.ir.variables import Variable
+from graphfix.lazy_dataclass import fields
 
 
 def shown(code: Code) -> Iterator[str]:
@@ -31,9 +31,9 @@ def heading(block: Block) -> str:
 
 
 def shown_instruction(instruction: Instruction) -> str:
-    names = [field.name for field in dataclasses.fields(instruction)][2:]
-    fields = [(name, getattr(instruction, name)) for name in names]
-    given = " ".join(text for name, value in fields if (text := shown_field(name, value, name in instruction.uses)))
+    names = [field.name for field in fields(instruction)][2:]
+    values = [(name, getattr(instruction, name)) for name in names]
+    given = " ".join(text for name, value in values if (text := shown_field(name, value, name in instruction.uses)))
     result = f"%{instruction.result} = " if instruction.result is not None else ""
     return f"{result}{type(instruction).__name__} {given}".rstrip()
 

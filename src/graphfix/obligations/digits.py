@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Place, Use
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Returns
+from graphfix.lazy_dataclass import dataclass
 
 TEXTS = "builtins.str"
 WHOLE = ("int", "Decimal", "decimal.Decimal")

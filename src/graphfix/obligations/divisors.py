@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -13,6 +12,7 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place
 from graphfix.effects.table import facts
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.subtree import subtree
 
 # the size of what they give depends on values: torch tags them so (`torch.Tag.dynamic_output_shape`); `filter` is Python's

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -16,6 +15,7 @@ from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns, Row
+from graphfix.lazy_dataclass import dataclass
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.refused import refused
 from graphfix.obligations.texts import texts_of

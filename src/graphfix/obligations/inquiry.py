@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Span
 
 NO_TENSOR = "may be something other than a tensor"

@@ -6,7 +6,6 @@ import ast
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -19,6 +18,7 @@ from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.calls.meanings import Library
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Row
+from graphfix.lazy_dataclass import dataclass
 from graphfix.obligations.digits import Digits
 from graphfix.obligations.divisors import Divisors
 from graphfix.obligations.loaded_numbers import loads_doubles

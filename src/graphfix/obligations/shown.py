@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Returns
 from graphfix.effects.table import facts
 from graphfix.interpreter.shapes import SCALAR, shape_of
+from graphfix.lazy_dataclass import dataclass
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.numeric_equivalence import catches_prints, conversions_in, is_shown, own_conversions
 from graphfix.obligations.texts import texts_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Old, Place
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(eq=False)

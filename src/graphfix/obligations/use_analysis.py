@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -18,6 +18,7 @@ from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_meth
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Puts
 from graphfix.effects.table import facts
+from graphfix.lazy_dataclass import dataclass
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import Numbers
 from graphfix.source.subtree import subtree

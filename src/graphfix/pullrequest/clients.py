@@ -11,12 +11,12 @@ import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from graphfix import __version__
 from graphfix.installation import command
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.forge import Forge
 from graphfix.pullrequest.text import renewed
 

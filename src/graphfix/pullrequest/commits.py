@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix import __version__
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.repository import Blob, Commit, NotMade, Repository, scratch
 from graphfix.run.series import Step
 

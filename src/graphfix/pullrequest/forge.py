@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
+
+from graphfix.lazy_dataclass import dataclass
 
 _SHORT = re.compile(r"(?:[^@/:\s]+@)?(?P<host>[^@/:\s]+):(?P<path>[^\s]+)")
 KINDS = ("github", "gitlab")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.installation import command
+from graphfix.lazy_dataclass import dataclass
 from graphfix.pullrequest.repository import NotMade
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome

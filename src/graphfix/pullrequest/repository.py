@@ -6,11 +6,12 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.files.git import GitFailed, entries, run
 from graphfix.files.temporary import is_left_over, own_name
+from graphfix.lazy_dataclass import dataclass
 
 # a diff that is the same whatever the user's settings, so that its id is
 _DIFF = (

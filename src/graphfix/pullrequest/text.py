@@ -6,12 +6,13 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from graphfix import __version__
 from graphfix.codemods.base import Rule
 from graphfix.installation import command
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding
 from graphfix.pullrequest.forge import Forge
 from graphfix.pullrequest.markdown import cell, code, fence, prose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphfix.calls.meanings import UNKNOWN, Bound, Class, Descriptor, Function,
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
 from graphfix.ir.variables import Home, Variable
+from graphfix.lazy_dataclass import dataclass
 from graphfix.relevance.facts import ATTRIBUTES, METHODS, NAMES, NONE, Fact, Facts, Uses, asks_for_gradient, is_layer, of_item
 from graphfix.source.spelling import FUNCTIONS
 from graphfix.source.subtree import subtree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Fix, Ground, Operation
 from graphfix.repair.fixes import fix
 

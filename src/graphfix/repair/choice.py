@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from graphfix.analysis.conflicts import Conflict
@@ -14,6 +14,7 @@ from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Telling, Unreduced, Unregistered, Unused
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix, Severity
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.premises import premise_of

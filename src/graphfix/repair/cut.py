@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.analysis.contributors import ARITHMETIC, cut_text
 from graphfix.analysis.evidence import Evidence
 from graphfix.effects.table import facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.values import Unknown, Value
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Append, Operation
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree

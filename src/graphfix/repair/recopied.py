@@ -6,11 +6,11 @@ import ast
 import enum
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from graphfix.analysis.copied_graphs import CopiedGraph, copied_graphs
 from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.recording import Copied, Held, Store
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Append, Ground, InsertBefore, Operation, Replace
 from graphfix.repair.at_store import operation
 from graphfix.repair.candidate import Candidate, Effect

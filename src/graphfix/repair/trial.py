@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.analysis.contributors import Facts
@@ -17,6 +17,7 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
 from graphfix.autograd.graph import Leaf
 from graphfix.autograd.iteration import is_further
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Fix, Ground, Operation
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.uses import Uses

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
@@ -12,6 +11,7 @@ from graphfix.analysis.volatile import flag
 from graphfix.interpreter.interning import mentions
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Tensor, Value
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Delete, Operation, RemoveArgument, Replace
 from graphfix.repair.fixes import operand
 from graphfix.source.subtree import subtree

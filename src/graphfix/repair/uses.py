@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.lazy_dataclass import dataclass
 
 Use = tuple[Node, object]  # a node, and one that it is computed from, or a parameter, or a module that is defined elsewhere
 

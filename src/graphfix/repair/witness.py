@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.conflicts import Conflict
@@ -16,6 +15,7 @@ from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import LoopEntry, split_loop
 from graphfix.interpreter.recording import Use
 from graphfix.interpreter.values import Value
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

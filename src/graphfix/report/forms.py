@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from graphfix.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from graphfix.report.text import Line

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Span
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import as_argument, escaped, typed
 from graphfix.run.outcome import Outcome, Status

@@ -7,12 +7,12 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Edit, Finding, Label, Severity, Span
 from graphfix.report.effects import effect
 from graphfix.report.escape import escaped, shown, width

@@ -6,10 +6,11 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding
 from graphfix.report.escape import escaped
 from graphfix.report.places import Files

@@ -6,11 +6,12 @@ import enum
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability
 from graphfix.run.fingerprint import Mark
 from graphfix.source.errors import SourceError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.lines import NEWLINE
 
 _AROUND = 3

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding
 from graphfix.review.decisions import Choice, Decision, Progress, digest
 from graphfix.review.reviewed import Refused, Reviewed, decided, meant, taken_together

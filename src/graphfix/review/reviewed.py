@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Fix
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import put

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Decorate, Edit, Fix, Operation, Span, Wrap
 from graphfix.rewrite.changes import Change, splice, touch
 from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError, layout_of, parse

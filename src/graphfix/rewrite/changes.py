@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from graphfix.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(rb"\w+|[ \t]+|\s|.", re.DOTALL)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import (
     AddArgument,
     Append,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Fix
 from graphfix.source.homes import changed_by
 

@@ -6,9 +6,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Outcome, Status

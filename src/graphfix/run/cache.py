@@ -7,19 +7,18 @@ Whatever is wrong with what was kept, a run goes on without it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import graphfix
 from graphfix.interpreter.conventions import Conventions
+from graphfix.lazy_dataclass import dataclass, fields, is_dataclass
 from graphfix.run import store
 from graphfix.run.plain_data import NotPlain, read, written
 from graphfix.run.unchanged import Met, as_before, forget_now
@@ -175,8 +174,8 @@ def _spelled(value: object) -> bytes:
 def _ordered(value: object) -> object:
     if isinstance(value, Conventions):
         return _mark(value)
-    if dataclasses.is_dataclass(value):
-        return type(value).__name__, [(one.name, _ordered(getattr(value, one.name))) for one in dataclasses.fields(value)]
+    if is_dataclass(value):
+        return type(value).__name__, [(one.name, _ordered(getattr(value, one.name))) for one in fields(value)]
     if isinstance(value, (set, frozenset)):
         return sorted(repr(_ordered(part)) for part in value)
     if isinstance(value, (list, tuple)):
@@ -192,7 +191,7 @@ def _mark(conventions: Conventions) -> bytes:
     if known is None or known[0] is not conventions:
         if len(_marks) >= _MOST_MARKS:
             _marks.clear()
-        parts = [(one.name, _ordered(getattr(conventions, one.name))) for one in dataclasses.fields(conventions)]
+        parts = [(one.name, _ordered(getattr(conventions, one.name))) for one in fields(conventions)]
         known = _marks[id(conventions)] = conventions, _digest(repr(parts).encode("utf-8", "surrogateescape"))
     return known[1]
 

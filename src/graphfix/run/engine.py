@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphfix.effects.project_rows import adding
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.project.share import TooDear

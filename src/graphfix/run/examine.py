@@ -8,11 +8,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding, Fix, Label
 from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding
 from graphfix.source.guard import parse
 from graphfix.source.lines import LineIndex

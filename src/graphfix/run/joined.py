@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Fix, Span
 from graphfix.rewrite.fixpoint import Filter, Repaired, Step
 from graphfix.run.engine import Analysis

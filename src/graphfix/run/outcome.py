@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding
 from graphfix.source.text import Source
 

@@ -7,7 +7,6 @@ has to be one that stands there, or an heir of it.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import enum
 import functools
 import importlib
@@ -20,6 +19,7 @@ from typing import Any
 
 from graphfix.autograd.health import Health
 from graphfix.autograd.symptoms import Symptom
+from graphfix.lazy_dataclass import fields, is_dataclass
 
 Read = Callable[[Any], Any]
 # names of type hints that their own modules import for type checkers alone
@@ -50,7 +50,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)):
         return [_plain(part) for part in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value) and not isinstance(value, type):
         return _plain_record(value)
     if isinstance(value, enum.Enum):
         return value.name
@@ -79,7 +79,7 @@ def _plain_record(value: Any) -> list[Any]:
 @functools.cache
 def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Each field with its default; a field without one has that nothing equals."""
-    return tuple((each.name, each.default) for each in dataclasses.fields(kind))
+    return tuple((each.name, each.default) for each in fields(kind))
 
 
 @functools.cache
@@ -97,7 +97,7 @@ def _reader(kind: Any) -> Read:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         pair = _each_of(parts)
         return lambda data: {key: value for key, value in map(pair, _checked(data, list))}
-    if dataclasses.is_dataclass(kind):
+    if is_dataclass(kind):
         return _record_of((kind,))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return lambda data: _known(kind.__members__, data)
@@ -139,7 +139,7 @@ def _heirs(kind: type) -> list[type]:
 
 def _one_of(kinds: tuple[Any, ...]) -> Read:
     """A value of one of these kinds, of which at most one besides dataclasses and None."""
-    records = tuple(kind for kind in kinds if dataclasses.is_dataclass(kind))
+    records = tuple(kind for kind in kinds if is_dataclass(kind))
     record = _record_of(records) if records else _refused
     other = next((_reader(kind) for kind in kinds if kind not in records and kind is not type(None)), _refused)
     may_be_none = type(None) in kinds

@@ -8,10 +8,11 @@ shown takes no other one away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.autograd.symptoms import Raises
+from graphfix.lazy_dataclass import fields
 from graphfix.model import Applicability, Finding, Fix, Label, Severity, Span
 
 if TYPE_CHECKING:

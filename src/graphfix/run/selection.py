@@ -6,9 +6,9 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding, Fix
 from graphfix.run.precedence import told_once
 from graphfix.run.suppression import suppressions

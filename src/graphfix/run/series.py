@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.outcome import Fixed, Outcome
 
 

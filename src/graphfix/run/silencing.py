@@ -6,8 +6,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding, Span
 from graphfix.source.lines import LineIndex
 

@@ -7,8 +7,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding
 from graphfix.source.lines import LineIndex
 

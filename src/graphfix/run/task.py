@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.examine import Job
 
 Made = TypeVar("Made")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.project.share import TooDear, share_beside
 from graphfix.run.collection import uncollected
 from graphfix.run.elsewhere import may_change

@@ -7,12 +7,13 @@ decided behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding, Fix
 from graphfix.project.share import TooDear, share_beside
 from graphfix.run import engine

@@ -11,9 +11,10 @@ import enum
 import functools
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.decode import read, read_bytes
 from graphfix.source.document import DEFINITIONS
 from graphfix.source.errors import SourceError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Applicability, Finding
 from graphfix.report.view import legible
 from graphfix.run.outcome import Elsewhere, Outcome

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from lsprotocol import types as lsp
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit
 from graphfix.server.notebooks import Cell
 from graphfix.server.places import CellPlaces, ModulePlaces, Places, length

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.files.discovery import JUNK, is_passed_over
 from graphfix.files.place import project_root
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.baseline import BaselineError, load
 from graphfix.run.cache import Cache, opened
 from graphfix.run.examine import Job, examine

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lsprotocol import types as lsp
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.server.places import offset_of
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.outcome import Outcome
 from graphfix.run.workers import processors
 from graphfix.server.apart import Apart, Died

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.settings.files import Loaded
 from graphfix.settings.keys import KEYS, Key
 from graphfix.settings.kinds import codes_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.keys import BY_NAME
 from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_you_mean

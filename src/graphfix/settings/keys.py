@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.interpreter.conventions import ACCUMULATE
+from graphfix.lazy_dataclass import dataclass
 from graphfix.report.forms import FORMS
 from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Command, Count, Flag, Kind, Names, Patterns, Schema, Text
 from graphfix.settings.rows import BACKWARDS, ROWS, TENSORS, Rows

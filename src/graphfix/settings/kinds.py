@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from graphfix.interpreter.conventions import NAME_PATTERN
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.selection import CODE_PATTERN, UnknownCode, parse_codes
 from graphfix.source.quote import cut, is_word, quoted
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphfix.effects.schema import CHOICES, HOMES, KINDS, BadRow, Returns, Row, rows_of
 from graphfix.effects.spelling import on_one_line, table_of
 from graphfix.interpreter.conventions import NAME_PATTERN
+from graphfix.lazy_dataclass import dataclass
 from graphfix.settings.kinds import KnownCodes, Schema, WrongValue, did_you_mean, expect
 from graphfix.source.quote import cut, quoted
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.files.gitignore import matched_name, matcher
 from graphfix.interpreter.conventions import Conventions
+from graphfix.lazy_dataclass import dataclass
 from graphfix.run.selection import Wanted
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import Skipped, SourceError
 
 _BLANKS = re.compile(r"[ \t\r\n]*")

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
 from graphfix.source.errors import Skipped, SourceError, Torn
 from graphfix.source.ipython import HIDDEN, forgotten, hidden, originals, restored

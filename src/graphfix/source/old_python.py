@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Fix, Move, Wrap
 from graphfix.source.errors import Torn
 from graphfix.source.lines import NEWLINE, LineIndex

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.lines import NEWLINE, LineIndex
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_json
 from graphfix.verify.folders import temporary

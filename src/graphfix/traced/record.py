@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.record import Ending, Run, from_report
 
 NEVER = -1

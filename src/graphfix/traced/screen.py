@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.autograd.symptoms import Raises
+from graphfix.lazy_dataclass import dataclass
 from graphfix.traced.record import Failure, Place, Trace
 from graphfix.verify import record
 from graphfix.verify.record import Ending

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
+
+from graphfix.lazy_dataclass import dataclass
 
 Fix = TypeVar("Fix", bound=Hashable)
 

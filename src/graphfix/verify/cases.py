@@ -8,11 +8,11 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import graphfix
+from graphfix.lazy_dataclass import dataclass
 
 
 class Kind(str, enum.Enum):

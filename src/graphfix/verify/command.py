@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.copies import copied, import_paths
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import marked_environment, own_group

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.record import Ending, Run
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6

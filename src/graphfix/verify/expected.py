@@ -7,7 +7,7 @@ Rules declare with these words what holds for all that they repair; `declared.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.guard import is_marked, own_mark
 
 PROCESSES = Path("/proc")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.cases import Case, Kind
 from graphfix.verify.compare import Comparison, compare
 from graphfix.verify.declared import expected, shows

@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_end, read_json
 from graphfix.verify.family import Family

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import signal
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
+
+from graphfix.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

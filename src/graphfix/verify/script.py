@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.compare import Comparison, compare
 from graphfix.verify.declared import joins_walks
 from graphfix.verify.outcome import End, Shows, end_of, failure_of, is_of_the_graph, said, said_of, shown

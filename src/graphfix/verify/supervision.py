@@ -8,10 +8,10 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.verify.family import Family, shared_out
 from graphfix.verify.free_memory import free_memory
 from graphfix.verify.guard import ends_by, over

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.source.notebook import Notebook
 from graphfix.source.text import Source
 from graphfix.why.errors import Frame

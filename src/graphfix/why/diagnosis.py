@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from pathlib import Path
 
 from graphfix.files.place import project_root
+from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Span
 from graphfix.project.importers import distance
 from graphfix.run.cache import Cache, for_this_run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from graphfix.lazy_dataclass import dataclass
 
 # of the words of a kind's message, how many have to be among those that somebody typed from memory
 _REMEMBERED = 0.7

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from graphfix.lazy_dataclass import dataclass
 from graphfix.why.clean import lines_of, without_prefix
 from graphfix.why.errors import Frame, Trouble
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from graphfix.files.discovery import walk
+from graphfix.lazy_dataclass import dataclass
 from graphfix.project.importers import distance
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError

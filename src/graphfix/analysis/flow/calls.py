@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
@@ -19,6 +18,7 @@ from graphfix.calls.results import CALLED
 from graphfix.effects.project_rows import added_backward_words
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Puts, Returns, Row
+from graphfix.lazy_dataclass import dataclass
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 

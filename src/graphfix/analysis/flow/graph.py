@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.following import Following, past
 from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, Place, Reach, Sink, Slot, Use, fits, is_attribute
+from graphfix.lazy_dataclass import dataclass
 
 # states that one question follows
 MAX_STATES = 60_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from graphfix.analysis.flow import library
@@ -17,6 +16,7 @@ from graphfix.analysis.flow.sight import Sight
 from graphfix.analysis.flow.spelled import constant, is_text
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Observes, Puts, Returns, Row
+from graphfix.lazy_dataclass import dataclass
 
 TEXT = ("builtins.str",)
 SETS_UP = ("__init__", "__init_subclass__")

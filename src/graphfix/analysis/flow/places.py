@@ -6,8 +6,9 @@ import ast
 import enum
 import functools
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from graphfix.lazy_dataclass import dataclass
 
 Place = Hashable  # an expression, a definition, or one of the classes below
 
