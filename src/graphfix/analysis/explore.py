@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -156,7 +156,7 @@ class Explorer:
         self.budget = 0
         self.most = MOST_STEPS
         self.share: int | None = None
-        self.only: EntryPoint | None = None
+        self.only: Collection[EntryPoint] | None = None
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
@@ -171,21 +171,21 @@ class Explorer:
         self.most = BRIEF_STEPS
         self.kinds = ()
 
-    def look_once(self, entry: EntryPoint) -> None:
-        """See what one entry does as it usually goes, and no more."""
-        self.only = entry
+    def look_once(self, entries: Collection[EntryPoint]) -> None:
+        """See what these entries do as they usually go, and no more."""
+        self.only = entries
 
     def look_within(self, share: int | None) -> None:
         """Give the program up, by raising `TooDear`, once it has taken more steps than its `share`; None: it may take what it needs."""
         self.share = share
 
     def explore(self) -> Tape:
-        if self.only == MODULE or self.only is None and self.is_module_relevant:
+        if self.is_module_relevant if self.only is None else MODULE in self.only:
             self.give_share()
             self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
-        for entry, definition, start in self.entries() if self.only != MODULE else ():
-            if definition not in entered and self.only in (None, entry):
+        for entry, definition, start in self.entries() if self.only is None or {*self.only} - {MODULE} else ():
+            if definition not in entered and (self.only is None or entry in self.only):
                 if self.steps > self.most:
                     self.tape.truncated = True
                     break

@@ -128,3 +128,11 @@ def body_statement(document: Document, expression: ast.AST) -> ast.stmt | None:
     if not isinstance(around, ast.stmt) or isinstance(around, (*FUNCTIONS, ast.ClassDef)):
         return None
     return around if isinstance(document.enclosing(around, (*FUNCTIONS, ast.ClassDef)), FUNCTIONS) else None
+
+
+def first_runs(runs: Iterable[Run]) -> dict[EntryPoint, Run]:
+    """The first run of each entry, which goes as the program usually does."""
+    found: dict[EntryPoint, Run] = {}
+    for run in runs:
+        found.setdefault(run.entry, run)
+    return found

@@ -13,7 +13,7 @@ from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.evidence import Evidence, working_walks
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.health import health_of
-from graphfix.analysis.runs import Run
+from graphfix.analysis.runs import Run, first_runs
 from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
 from graphfix.autograd.graph import Leaf
 from graphfix.autograd.iteration import is_further
@@ -84,7 +84,7 @@ def rerun(evidence: Evidence, texts: Mapping[Path, str], only: EntryPoint | None
     if tape.is_brief:
         explorer.look_briefly()
     if only is not None:
-        explorer.look_once(only)
+        explorer.look_once([only])
     made = explorer.explore()
     tape.others.append(made)
     return made
@@ -132,7 +132,7 @@ def refused_at_once(evidence: Evidence, texts: Mapping[Path, str], site: ast.AST
     witness = next(shows, None)
     if witness is None or len(evidence.tape.runs) == 1:
         return None
-    usual = first_runs(evidence.tape)[witness.entry]
+    usual = first_runs(evidence.tape.runs)[witness.entry]
     after = rerun(evidence, texts, witness.entry)
     try:
         if after.truncated or len(after.runs) != 1:
@@ -189,16 +189,8 @@ def paired(before: Tape, after: Tape) -> list[tuple[Run, Run]]:
     """The runs of the two that correspond to one another: each entry's first, where there is another number of them."""
     if [run.entry for run in before.runs] == [run.entry for run in after.runs]:
         return list(zip(before.runs, after.runs))
-    one, two = first_runs(before), first_runs(after)
+    one, two = first_runs(before.runs), first_runs(after.runs)
     return [(run, two[entry]) for entry, run in one.items() if entry in two]
-
-
-def first_runs(tape: Tape) -> dict[EntryPoint, Run]:
-    """The first run of each entry."""
-    found: dict[EntryPoint, Run] = {}
-    for run in tape.runs:
-        found.setdefault(run.entry, run)
-    return found
 
 
 def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) -> str:

@@ -102,8 +102,11 @@ class _Pass:
     broken: tuple[Fix, ...]
 
 
-def repair(texts: Texts, text: str, wanted: Filter) -> Repaired:
+def repair(texts: Texts, text: str, wanted: Filter, *, looks_ahead: bool = False) -> Repaired:
     """Apply the wanted fixes of `text`, one of the `texts` of its file, until a pass changes nothing.
+
+    `looks_ahead`: only to see what further passes would find and fix: it ends where the usual runs of the result show nothing new, with
+    nothing `left` or `found`.
 
     The fixes of a pass are tried together: where the runs of the result are worse than those before, the fixes that make them so
     are found by halving and left out. So are those that undo one another or never come to rest: then all begins anew without them.
@@ -111,14 +114,14 @@ def repair(texts: Texts, text: str, wanted: Filter) -> Repaired:
     turning: frozenset[Place] = frozenset()
     for number in itertools.count():
         try:
-            return _come_to_rest(texts, text, wanted, turning)
+            return _come_to_rest(texts, text, wanted, turning, looks_ahead=looks_ahead)
         except Circle as circle:
             # edits that move what they repair turn at another place each time: then all fixes of that rule are left out
             turning |= circle.places if number < MAX_CIRCLES else {(code, EVERYWHERE) for code, _ in circle.places}
     raise AssertionError("unreachable")
 
 
-def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Place]) -> Repaired:
+def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Place], *, looks_ahead: bool) -> Repaired:
     """As `repair`, without the fixes at the places `turning`; raises `Circle` with further ones."""
     seen = {text}
     steps: list[Step] = []
@@ -136,6 +139,12 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
             if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
                 harmful[finding.fix] = TURNING
         fixes = _asked_first([finding for finding in fixable if finding.fix not in harmful])
+        ahead = _seen_ahead(texts, text, fixable, fixes, wanted) if looks_ahead else None
+        if ahead is not None:
+            fixed = tuple(finding for step in (*steps, ahead[1]) for finding in step.fixed)
+            return Repaired(
+                ahead[0], fixed, (), (), (), number, (*steps, ahead[1]), (), tuple(faults.values()), unfinished, tuple(harmful.items())
+            )
         done = _tried(texts, text, fixes, wanted, harmful)
         if done.text == text:  # what the others wait for comes to nothing
             done = _tried(texts, text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], wanted, harmful)
@@ -155,6 +164,16 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
         text = done.text
         now = texts.analysed(text, wanted.counts(text))
     raise Circle(_fixed_again(steps))
+
+
+def _seen_ahead(texts: Texts, text: str, fixable: Sequence[Finding], fixes: Sequence[Fix], wanted: Filter) -> tuple[str, Step] | None:
+    """The text that fixes make, and the pass, where its usual runs show that no further one follows; None where more has to be asked."""
+    done = _one_pass(texts, text, fixes)
+    applied = set(done.applied)
+    fixed = tuple(finding for finding in fixable if finding.fix in applied)
+    if done.text == text or len(fixed) < len(fixable) or not texts.is_settled(text, done.text, fixed, wanted.counts(text)):
+        return None
+    return done.text, Step(text, fixed, texts.analysed(text, wanted.counts(text)).findings)
 
 
 def _asked_first(fixable: Sequence[Finding]) -> list[Fix]:

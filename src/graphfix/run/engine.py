@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,12 +17,14 @@ from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.project.share import TooDear
 from graphfix.run.collection import uncollected
+from graphfix.run.glimpse import Glimpse, glimpse_of
 from graphfix.run.precedence import plain, settled, told_once, without_contradicted
 from graphfix.run.selection import every
 from graphfix.run.suppression import suppressions
 from graphfix.source.homes import at_home
 
 if TYPE_CHECKING:
+    from graphfix.analysis.entries import EntryPoint
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
     from graphfix.autograd.health import Health
@@ -52,6 +54,7 @@ class Analysis:
 
     `unfinished`: why the analysis ended early, so that some may be missing. `unasked`: the findings that do not count, whose fixes are not
     proven. `refuted`: where the program shows that a finding, which other programs may lead to, is none. `steps`: what it took, as a count.
+    `usual`: what its usual runs show; None where that is not all that a repaired text is measured by.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -61,6 +64,7 @@ class Analysis:
     health: Health | None = None
     refuted: tuple[Refuted, ...] = ()
     steps: int = 0
+    usual: Glimpse | None = None
 
 
 def is_relevant(text: str) -> bool:
@@ -151,27 +155,65 @@ def _analysed(
     is_blamed: bool,
 ) -> Analysis:
     from graphfix.analysis.health import health_of
-    from graphfix.source.document import Document
 
     faults: list[Fault] = []
-    given = {Path(os.path.realpath(other)): Document(str(other), content, other.stem) for other, content in others.items()}
+    given = _documents(others)
 
-    def ruled(under: Conventions) -> tuple[Evidence, list[Finding]]:
+    def ruled(under: Conventions) -> tuple[Evidence, list[Finding], list[Finding]]:
         evidence = _evidence(path, text, roots, under, given, share)
-        return evidence, [at_home(finding, str(path)) for finding in _ruled(evidence, counts, faults)]
+        raised, found = _ruled(evidence, counts, faults)
+        return evidence, raised, [at_home(finding, str(path)) for finding in found]
 
-    evidence, found = ruled(replace(conventions, witness=None))
+    evidence, raised, found = ruled(replace(conventions, witness=None))
     if conventions.saw(path):
-        found = list(joined(found, ruled(conventions)[1], SHOWN))
+        found = list(joined(found, ruled(conventions)[2], SHOWN))
     if is_blamed and "forward" in text:
-        found = list(joined(found, ruled(replace(conventions, witness=None, trains_modules=True))[1], TRAINED))
+        found = list(joined(found, ruled(replace(conventions, witness=None, trains_modules=True))[2], TRAINED))
     ordered = sorted(found, key=lambda f: (f.path, f.span.start, f.code, f.span.end))
     asked, unasked = tuple(filter(counts, ordered)), tuple(itertools.filterfalse(counts, ordered))
     told = {(finding.code, finding.path, finding.span) for finding in found}
     refuted = tuple(place for place in dict.fromkeys(_refuted(evidence, str(path))) if place not in told)
-    made = Analysis(asked, unasked, tuple(faults), _unfinished(evidence.tape), health_of(evidence.tape), refuted, _steps(evidence, told))
+    usual = glimpse_of(evidence.tape, raised) if not is_blamed and not conventions.saw(path) else None
+    unfinished, health = _unfinished(evidence.tape), health_of(evidence.tape)
+    made = Analysis(asked, unasked, tuple(faults), unfinished, health, refuted, _steps(evidence, told), usual)
     evidence.let_go()
     return made
+
+
+def glimpse(
+    path: Path,
+    text: str,
+    roots: tuple[Path, ...],
+    conventions: Conventions,
+    others: Mapping[Path, str],
+    entries: Sequence[tuple[str, str]],
+) -> Glimpse | None:
+    """What the program does as these entries of it usually go; None where a rule raises. Else as `analyse`."""
+    with adding(conventions.rows):
+        return _forgotten(lambda: _glimpsed(path, text, roots, conventions, others, entries))
+
+
+def _glimpsed(
+    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, others: Mapping[Path, str], entries: Sequence[tuple[str, str]]
+) -> Glimpse | None:
+    from graphfix.analysis.entries import EntryKind, EntryPoint
+    from graphfix.codemods import RULES
+
+    only = [EntryPoint(EntryKind[kind], name) for kind, name in entries]
+    evidence = _evidence(path, text, roots, conventions, _documents(others), only=only)
+    told: list[Finding] = []
+    faults: list[Fault] = []
+    for rule in RULES:
+        _guarded(rule.code, lambda rule=rule: rule.find(evidence), told, faults)
+    made = glimpse_of(evidence.tape, told) if not faults else None
+    evidence.let_go()
+    return made
+
+
+def _documents(others: Mapping[Path, str]) -> dict[Path, Document]:
+    from graphfix.source.document import Document
+
+    return {Path(os.path.realpath(other)): Document(str(other), content, other.stem) for other, content in others.items()}
 
 
 def _steps(evidence: Evidence, told: Collection[object]) -> int:
@@ -192,8 +234,9 @@ def _refuted(evidence: Evidence, main: str) -> Iterator[Refuted]:
 
 def _evidence(
     path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, given: Mapping[Path, Document],
-    share: int | None = None,
+    share: int | None = None, only: Sequence[EntryPoint] | None = None,
 ) -> Evidence:
+    """What the runs over a program are asked by rules; `only`: that of these entries, as they usually go."""
     from graphfix.analysis.contributors import Facts
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
@@ -204,6 +247,8 @@ def _evidence(
     if not is_relevant(text):
         explorer.look_briefly()
     explorer.look_within(share)
+    if only is not None:
+        explorer.look_once(only)
     try:
         tape = explorer.explore()
     except TooDear:
@@ -212,8 +257,8 @@ def _evidence(
     return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
 
 
-def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> list[Finding]:
-    """What each rule finds, and the flow bears out where it counts; with each finding those that tell its fault better."""
+def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> tuple[list[Finding], list[Finding]]:
+    """What each rule finds, and that as far as the flow bears it out where it counts; with each finding those that tell its fault better."""
     from graphfix.codemods import RULES
 
     told: list[Finding] = []
@@ -226,7 +271,7 @@ def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[F
     known = set(map(key_of, found))
     contradicted = [finding for finding in told if key_of(finding) not in known]
     # what does not count is not shown, so that it takes nothing away
-    return [*_settled(evidence, filter(counts, found), contradicted), *map(plain, itertools.filterfalse(counts, found))]
+    return told, [*_settled(evidence, filter(counts, found), contradicted), *map(plain, itertools.filterfalse(counts, found))]
 
 
 def _with_repairs(

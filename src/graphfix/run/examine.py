@@ -318,7 +318,7 @@ def _mended(source: Source, job: Job, texts: Texts, wanted: _Confined) -> tuple[
 
     group = _group_of(source, job)
     if not group:
-        return repair(texts, source.text, wanted), frozenset()
+        return repair(texts, source.text, wanted, looks_ahead=not job.repair), frozenset()
     from graphfix.run.joined import END, Each, Joined, changed_with, renamed, repaired_apart
 
     own = str(texts.real)

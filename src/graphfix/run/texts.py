@@ -18,6 +18,7 @@ from graphfix.model import Edit, Finding, Fix
 from graphfix.project.share import TooDear, share_beside
 from graphfix.run import engine
 from graphfix.run.engine import Analysis
+from graphfix.run.glimpse import Glimpse, is_new
 from graphfix.run.selection import every
 from graphfix.run.together import repaired_once, together
 from graphfix.source.decode import decode, read
@@ -245,6 +246,29 @@ class Texts:
                 self._new[key] = known, files
                 self._new[self._program_key("tells", entry, text, others)] = told_by(entry, known), files
         self._analyses[key] = known
+        return known
+
+    def is_settled(self, text: str, repaired: str, fixed: Sequence[Finding], counts: Callable[[Finding], bool] = every) -> bool:
+        """Whether the usual runs of what fixes have made of `text`, in which these findings are `fixed`, show nothing new, and are no worse.
+
+        Not where other programs come to the file, or a text has a witness: only a whole analysis tells then.
+        """
+        usual = self.analysed(text, counts).usual
+        if usual is None or self.entries or self._beside:
+            return False
+        now = self._glimpsed(repaired, usual)
+        return now is not None and not now.health.worse_than(usual.health) and not is_new(now, text, usual, repaired, fixed)
+
+    def _glimpsed(self, text: str, before: Glimpse) -> Glimpse | None:
+        """What the usual runs of a text show, with the same entries as that `before`."""
+        key = self._program_key(f"glimpse {before.entries}", self.real, text, {})
+        known = self._recalled(key, Glimpse)
+        if known is None:
+            self._work_out()
+            with noted_reads() as reads:
+                known = engine.glimpse(self.real, text, self.roots, self._conventions(self.real), AS_THEY_ARE, before.entries)
+            if self._cache is not None and known is not None:
+                self._new[key] = known, self._met(reads, Analysis(), text)
         return known
 
     def _met(self, reads: Mapping[Path, State], known: Analysis, text: str) -> Sequence[Met]:
