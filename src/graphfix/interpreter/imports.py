@@ -115,11 +115,17 @@ def parsed(path: Path, name: str) -> Document | None:
     return known_document(path, name)
 
 
+def main_document(path: Path, text: str) -> Document:
+    """The file at `path` with this text as the one with which a program begins: the known one, if that is its text."""
+    known = known_document(path, "__main__")
+    return known if known is not None and known.text == text else Document(str(path), text)
+
+
 @functools.lru_cache(maxsize=400)
 def known_document(path: Path, name: str) -> Document | None:
     """The same; read once for all files that are analysed."""
     known = known_file(path)
-    return Document(str(path), known.text, name, known.tree) if known is not None else None
+    return Document(str(path), known.text, name, same=known) if known is not None else None
 
 
 @functools.lru_cache(maxsize=400)

@@ -70,8 +70,8 @@ def runs_inside(above: ast.AST, below: ast.AST, inner: ast.AST | None) -> bool:
 
 
 def origins(document: Document) -> Origins:
-    """The instructions of a document: lowered once."""
-    found = _KEPT.get(document)
+    """The instructions of a document: lowered once, whatever it is imported as."""
+    found = _KEPT.get(document.first)
     if found is None:
-        _KEPT[document] = found = Origins(document.tree, document.parents)
+        _KEPT[document.first] = found = Origins(document.tree, document.parents)
     return found

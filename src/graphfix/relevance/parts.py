@@ -217,10 +217,19 @@ def names_of(part: ast.AST) -> Iterator[str]:
         yield from (each.id for target in targets for each in subtree(target) if isinstance(each, ast.Name))
 
 
-@functools.lru_cache(maxsize=16)
 def parts_of(document: Document) -> Parts:
-    """The parts of a file: several questions about it come one after the other."""
+    """The parts of a file, whichever programs ask for them, and whatever it is imported as."""
+    return _parts_of(document.first)
+
+
+@functools.lru_cache(maxsize=100)
+def _parts_of(document: Document) -> Parts:
     return Parts(document)
+
+
+def forget_parts() -> None:
+    """Read all files anew from now on."""
+    _parts_of.cache_clear()
 
 
 _NOTHING = Said()

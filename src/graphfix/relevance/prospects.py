@@ -10,7 +10,7 @@ from pathlib import Path
 from graphfix.interpreter.conventions import Conventions
 from graphfix.models.words import LAUNCHERS, WALKED_BY_TRAINER
 from graphfix.relevance.facts import ANY_READ, Fact, Facts
-from graphfix.relevance.parts import Parts
+from graphfix.relevance.parts import Parts, parts_of
 from graphfix.relevance.reach import BRINGS, Aim, Imports, coming, imports_to, says
 from graphfix.relevance.sayings import Lead
 from graphfix.source.document import Document
@@ -89,7 +89,7 @@ class Prospects:
 
     @cached_property
     def parts(self) -> Parts:
-        return Parts(self.document)
+        return parts_of(self.document)
 
     def _saying(self, facts: Facts, imports: Imports | None = None) -> set[ast.AST]:
         """The functions of this file that come to what says one of the facts, here or in what it imports."""

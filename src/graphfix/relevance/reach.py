@@ -12,7 +12,7 @@ from pathlib import Path
 from graphfix.interpreter.imports import parsed
 from graphfix.project.leading import MAX_FILES_AWAY, leading
 from graphfix.relevance.facts import ANY_READ, ATTRIBUTES, METHODS, NAMES, Fact, Facts
-from graphfix.relevance.parts import Parts, parts_of
+from graphfix.relevance.parts import Parts, forget_parts, parts_of
 from graphfix.relevance.sayings import Said
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
@@ -89,7 +89,7 @@ def offered(path: Path, roots: tuple[Path, ...], aim: Aim) -> Names:
 def forget() -> None:
     """Read all files anew from now on."""
     _offered.cache_clear()
-    parts_of.cache_clear()
+    forget_parts()
     leading.cache_clear()
 
 

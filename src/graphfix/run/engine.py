@@ -241,9 +241,9 @@ def _evidence(
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
     from graphfix.codemods import RULES
-    from graphfix.source.document import Document
+    from graphfix.interpreter.imports import main_document
 
-    explorer = Explorer(Document(str(path), text), roots or (path.parent,), conventions, given)
+    explorer = Explorer(main_document(path, text), roots or (path.parent,), conventions, given)
     if not is_relevant(text):
         explorer.look_briefly()
     explorer.look_within(share)

@@ -18,13 +18,18 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 class Document:
     """`text` parsed; `SourceError` where it does not parse.
 
-    `name` is the dotted name under which the project imports it; `tree`: that of the text, where it is there already.
+    `name` is the dotted name under which the project imports it; `tree`: that of the text, where it is there already; `same`: the same file
+    under another name, which has the tree and all that goes by it.
     """
 
-    def __init__(self, path: str, text: str, name: str = "__main__", tree: ast.Module | None = None) -> None:
+    def __init__(
+        self, path: str, text: str, name: str = "__main__", *, tree: ast.Module | None = None, same: Document | None = None
+    ) -> None:
         self.path = path
         self.text = text
         self.name = name
+        self.first: Document = same if same is not None else self
+        tree = same.tree if same is not None else tree
         self.tree = tree if tree is not None else parse_own(path, text)
 
     @cached_property
@@ -58,6 +63,8 @@ class Document:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node that each node stands in."""
+        if self.first is not self:
+            return self.first.parents
         return {child: parent for parent in subtree(self.tree) for child in children(parent)}
 
     @cached_property
