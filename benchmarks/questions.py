@@ -41,6 +41,7 @@ from graphfix.interpreter.frames import Frame
 from graphfix.model import Finding
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.obligations import Proof
+from graphfix.run.again import forget_files
 from graphfix.source.decode import read
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
@@ -231,6 +232,7 @@ def watched(notes: Notes) -> Iterator[None]:
     """Note what the scans are asked in the block."""
     for name in ASKING:
         importlib.import_module(name)
+    forget_files()  # a document is noted where it is made
     with ExitStack() as patches:
         patches.enter_context(notes.files.noted())
         for name, dotted in SCANS.items():

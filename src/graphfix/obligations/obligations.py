@@ -300,7 +300,7 @@ class Proof(Inquiry):
                 Open(place, "may catch the error of a backward() that is meant to fail") for place in caught if place is not None
             )
         if ground is Ground.UNUSED and not freed:
-            in_mode = self.graph.reach([expression], without=of_other_mode(self.evidence, expression)).of(Sink.WALKED)
+            in_mode = self.graph.reach([expression], without=of_other_mode(self.evidence, expression), sure=True).of(Sink.WALKED)
             surely = {arrival.site for arrival in in_mode}
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED and a.site in surely) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
 

@@ -171,6 +171,8 @@ class Shown(Inquiry):
 
     def is_record(self, place: Place) -> bool:
         """Whether the object at `place` may be one whose text says what its fields hold."""
+        if not self.has_records:
+            return False
         calls = (source for source in self.graph.sources(place) if isinstance(source, ast.Call))
         return any(map(is_record_class, (each for call in calls for each in self.graph.sources(call.func))))
 

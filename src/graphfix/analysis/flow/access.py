@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.functions import is_property
+from graphfix.analysis.flow.functions import is_property, parameters
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink, Slot
 from graphfix.analysis.flow.special_methods import SpecialMethods
@@ -150,6 +150,7 @@ class Access(SpecialMethods):
                 self.taken[method] = None
                 self.flow.add(method, node, Kind.SAME)
             self.give_self(method, holder)
+            self.named_so.update((holder, first) for first in parameters(method)[:1])
 
     def of_module(self, node: ast.Attribute, shared: Cell) -> None:
         """A global name of another module is read: `module.name`."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphfix.analysis.flow.flow import Flow
 
 DEPTH = 4
+MOST_KEPT = 100  # of large programs, each answer has thousands of places
 
 
 class Backwards:
@@ -26,6 +27,8 @@ class Backwards:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.graph = flow.graph
+        self._freeing: dict[tuple[ast.AST, ast.arg, int], bool] = {}
+        self._below: dict[Place, set[Place]] = {}
 
     def over(self, ways: Ways, definition: Place) -> list[Instruction]:
         """The calls of a code object that surely free what a definition gives."""
@@ -55,6 +58,13 @@ class Backwards:
         return any(self.frees_parameter(function, each, depth) for each in taking)
 
     def frees_parameter(self, function: ast.AST, parameter: ast.arg, depth: int) -> bool:
+        """Whether each way through a function frees the graph of what a parameter is given."""
+        asked = function, parameter, depth
+        if asked not in self._freeing:
+            self._freeing[asked] = self._frees_parameter(function, parameter, depth)
+        return self._freeing[asked]
+
+    def _frees_parameter(self, function: ast.AST, parameter: ast.arg, depth: int) -> bool:
         ways = self.flow.paths.through(function)
         read = ast.Name(parameter.arg, ast.Load())
         calls = (each for each in ways.code.instructions() if isinstance(each, Call) and isinstance(each.node, ast.Call))
@@ -65,12 +75,22 @@ class Backwards:
     def leads_to(self, root: ast.expr, read: ast.expr, definition: Place | None) -> bool:
         """Whether the graph below `root` holds what `read` means by this definition."""
         if definition is not None:
-            return definition in self.graph.below(root)
+            return definition in self.below(root)
         if ast.dump(root) == ast.dump(read):
             return self.names(root) == self.names(read)
         if isinstance(root, (ast.BinOp, ast.Call)):
             return any(self.leads_to(part, read, None) for part in children(root) if isinstance(part, ast.expr))
         return isinstance(root, ast.Attribute) and self.leads_to(root.value, read, None)
+
+    def below(self, root: Place) -> set[Place]:
+        """Every place of which the value at `root` may be made; the last answers are kept."""
+        found = self._below.pop(root, None)
+        if found is None:
+            found = self.graph.below(root)
+        self._below[root] = found
+        while len(self._below) > MOST_KEPT:
+            del self._below[next(iter(self._below))]
+        return found
 
     def names(self, expression: ast.expr) -> list[set[Place]]:
         """What each name of an expression may mean."""

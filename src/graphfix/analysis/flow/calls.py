@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
@@ -11,7 +12,7 @@ from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
 from graphfix.analysis.flow.instructions import SENT
 from graphfix.analysis.flow.language import Language
 from graphfix.analysis.flow.methods import Methods
-from graphfix.analysis.flow.places import Between, Field, Kind, Place, Result, Sink
+from graphfix.analysis.flow.places import Between, Edge, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.records import Records
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.calls.results import CALLED
@@ -68,6 +69,23 @@ class Calls:
         self.records = Records(code, self.entered)
         self.language = Language(code, self.records, self.walking)
         self.callables = Callables(code, self.methods, self.library_calls)
+
+    def is_guess(self, source: Place, edge: Edge) -> bool:
+        """Whether a value goes this way only where a call, or an attribute by a name that is not known, means what nothing says that it does."""
+        if edge.call is None:
+            return (source, edge.target) in self.code.named_so or isinstance(source, Field) and edge.target in self.reading_any
+        function = source.function if edge.leaves and isinstance(source, Result) else self.having.get(edge.target)
+        return (edge.call, function) in self.guessed or (edge.call, function) in self.methods.named
+
+    @cached_property
+    def reading_any(self) -> frozenset[Place]:
+        """The places that read an attribute by a name that is not known."""
+        return frozenset(self.code.reads_any)
+
+    @cached_property
+    def having(self) -> dict[Place, ast.AST]:
+        """The functions that have each parameter."""
+        return {parameter: function for function in self.code.functions for parameter in parameters(function)}
 
     @property
     def reflections(self) -> list[ast.Call]:
@@ -323,12 +341,20 @@ class Calls:
             return  # nothing of what follows changes
         self.opened.add(call)
         self.escape(call, given)
+        if self.is_in_library(call.func):
+            return
         for name in CALLED:
             for method in self.code.methods.get(name, ()):
                 self.guess(method, call, call.func)
         for function in list(self.code.taken):
             if accepts(function, call) and not isinstance(call.func, ast.Attribute):
                 self.guess(function, call, None)  # type: ignore[arg-type]
+
+    def is_in_library(self, function: ast.expr) -> bool:
+        """Whether what is called is taken out of a library by a name that is put together: `getattr(torch.optim, name)`."""
+        sources = self.flow.sources(function)
+        calls = [source for source in sources if isinstance(source, ast.Call) and self.code.calls.get(source) == "getattr"]
+        return len(calls) == len(sources) and all(self.code.is_of_library(each.args[0]) for each in calls if each.args)
 
     def guess(self, function: Function, call: ast.Call, receiver: Place | None) -> None:
         """Enter what a call may mean only because nothing is known of it."""

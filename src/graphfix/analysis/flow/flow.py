@@ -305,6 +305,7 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
         return Flow(code, calls or Calls(code, walking), is_cut=True)
     code.flow.forget_beginnings()
     open_ends(code, calls, {document: (), **offers})
+    code.flow.is_guess = calls.is_guess
     made = Flow(code, calls)
     for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects
         if any(each in made.carrying for each in wanted):

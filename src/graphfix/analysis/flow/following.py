@@ -90,8 +90,10 @@ class LeadsTo(dict[int, Leads]):
 class Following:
     """Follows values through a graph whose edges are all there."""
 
-    def __init__(self, graph: FlowGraph) -> None:
+    def __init__(self, graph: FlowGraph, is_barred: Callable[[Place, Edge], bool] | None = None) -> None:
+        """`is_barred`: whether nothing is followed by an edge that leaves a place."""
         self.graph = graph
+        self.is_barred = is_barred if is_barred is not None else lambda source, edge: False
         self.size = graph.size
         self.places: list[Place] = []
         self.numbers: dict[Place, int] = {}
@@ -171,7 +173,7 @@ class Following:
 
     def leads_of(self, place: int, past: frozenset[Kind]) -> Leads:
         at = self.places[place]
-        ways = [self.way(edge) for edge in self.graph.edges.get(at, ()) if edge.kind not in past]
+        ways = [self.way(edge) for edge in self.graph.edges.get(at, ()) if edge.kind not in past and not self.is_barred(at, edge)]
         return Leads(ways[::-1], list(self.back(at))[::-1], list(self.graph.sinks.get(at, ())), self.graph.opaque.get(at))
 
     def way(self, edge: Edge) -> Way:
@@ -184,14 +186,15 @@ class Following:
         """The places at which an object lay before something was put into it: they hold it as well."""
         same = self.moving(("same",), lambda part: (part,))
         for source, edge in self.graph.values.get(place, {}).items():
-            if isinstance(place, Old) and is_alone(self.graph, source):
+            if isinstance(place, Old) and is_alone(self.graph, source) or self.is_barred(source, edge):
                 continue
             stays = edge.call is None and not edge.crosses
             call = self.call(edge.call) if edge.call is not None else 0
             via = STAYS if stays else call if edge.leaves else 0
             yield Way(self.number(source) << PLACE, same, 0 if edge.leaves else call, via, 0)
         for source, edge in self.graph.taken_from.get(place, {}).items():
-            yield self.out_of(source, edge.key)
+            if not self.is_barred(source, edge):
+                yield self.out_of(source, edge.key)
         for source, edge in self.graph.parts_of.get(place, {}).items() if isinstance(place, Result) else ():
             yield self.into_item(source, edge.key)  # what a generator yields
         if isinstance(place, ast.Attribute) and Field(place.attr) not in self.graph.values:  # of an object that is not in sight

@@ -11,7 +11,7 @@ Specialization for the C Programming Language, 1994, chapter 4).
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import field
 
 from graphfix.analysis.flow.components import Gathering
@@ -40,6 +40,7 @@ class FlowGraph:
     `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
     `views`: calls of which the result may lie in the memory of what they are given, or be that.
+    `is_guess`: whether a value goes an edge only where a guess about what is called is right.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
     """
@@ -57,7 +58,8 @@ class FlowGraph:
     size: int = 0
     contents: dict[tuple[Hashable, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
-    following: Following | None = None
+    following: dict[bool, Following] = field(default_factory=dict)
+    is_guess: Callable[[Place, Edge], bool] | None = None
     added: list[tuple[Place, Edge]] = field(default_factory=list)
     begun: list[Place] = field(default_factory=list)
     begun_at: int = 0
@@ -96,35 +98,36 @@ class FlowGraph:
 
     def end(self, place: Place, sink: Sink, site: ast.AST) -> None:
         self.sinks.setdefault(place, {})[sink, site] = None
-        self.following = None
+        self.following = {}
 
     def use(self, place: Place, how: str, name: str, site: ast.AST) -> None:
         self.uses.setdefault(place, {})[Use(how, name, site)] = None
 
     def reach(
         self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = (), made: bool = True,
-        held: Iterable[Place] = (),
+        held: Iterable[Place] = (), sure: bool = False,
     ) -> Reach:  # fmt: skip
         """All that may become of the values at `starts`.
 
         A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
         Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with.
         `without`: places through which nothing is followed. `made`: followed into what is computed with it, not only where the
-        object itself goes. `held`: objects under whose keys further values are put. The last answers are kept.
+        object itself goes. `held`: objects under whose keys further values are put. `sure`: not where only a guess about what is called
+        leads. The last answers are kept.
         """
-        question = (tuple(starts), frozenset(without), tuple(held), numbers, made, self.size)
-        answer = self.answers.pop(question, None) or self._reach(*question[:5])
+        question = (tuple(starts), frozenset(without), tuple(held), numbers, made, sure, self.size)
+        answer = self.answers.pop(question, None) or self._reach(*question[:6])
         self.answers[question] = answer
         while len(self.answers) > MOST_ANSWERS:
             self.answers.pop(next(iter(self.answers)))
         return answer
 
     def _reach(
-        self, starts: tuple[Place, ...], without: frozenset[Place], held: tuple[Place, ...], numbers: bool, made: bool
+        self, starts: tuple[Place, ...], without: frozenset[Place], held: tuple[Place, ...], numbers: bool, made: bool, sure: bool
     ) -> Reach:
-        if self.following is None or self.following.size != self.size:
-            self.following = Following(self)
-        followed = self.following
+        followed = self.following.get(sure)
+        if followed is None or followed.size != self.size:
+            followed = self.following[sure] = Following(self, self.is_guess if sure else None)
         states, told = followed.follow(starts, held, without, past(numbers, made), MAX_STATES)
         return Reach(sorted(told, key=_position), lambda: followed.places_of(states))
 

@@ -68,7 +68,8 @@ class Language:
             self.flow.end(given[0], Sink.ASKED, call)
         if isinstance(given[1], ast.Constant):
             self.flow.use(given[0], "attribute", str(key), call)
-        self.code.read_field(key, call)  # type: ignore[arg-type]
+        if not self.code.is_of_library(given[0]):  # which has what it has, and nothing that the program gives to objects
+            self.code.read_field(key, call)  # type: ignore[arg-type]
 
     def is_asked_for_names(self, call: ast.Call) -> bool:
         """Whether nothing is read but which names there are: `"state" in locals()`."""

@@ -98,6 +98,7 @@ class Methods:
         self.known: dict[tuple[Hashable, ...], Origins] = {}
         self.of_libraries: dict[ast.Call, ast.ClassDef | None] = {}
         self.guessed: set[tuple[ast.Call, ast.AST]] = set()
+        self.named: set[tuple[ast.Call, ast.AST]] = set()  # those that a call may mean only because they are called so
 
     def link(self, call: ast.Call, found: Origins, last: bool) -> None:
         """Enter what the call may mean; what is not known is taken for anything only at the `last` time."""
@@ -113,8 +114,11 @@ class Methods:
         self.generics.discard(call)
         own = self.meant(name, found, last)
         common = bool(library.methods_of(found.libraries, call, found.open))
-        if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
-            self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
+        if found.open:
+            others = {(call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name))}
+            self.named |= others
+            if common:  # `net.train()` may be any of that name in sight, and most often is none
+                self.guessed |= others
         for method in own:
             self.enter(method, call, receiver)
         entered = bool(own)

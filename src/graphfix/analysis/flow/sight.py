@@ -258,6 +258,11 @@ class Sight(Instructions):
         name = max(names)
         return None if isinstance(node, ast.Name) and name == node.id and "." not in name else name
 
+    def is_of_library(self, node: ast.AST) -> bool:
+        """Whether an expression is a module of a library, or something in one."""
+        meant = self.meant_by(node) if isinstance(node, ast.Name) else self.imported_as(node) if isinstance(node, ast.Attribute) else []
+        return bool(meant) and all(isinstance(each, Library) and not each.name.startswith(".") for each in meant)
+
     @cached_property
     def lookup(self) -> Lookup:
         """Finds methods in classes; to be asked once all code has been passed over."""

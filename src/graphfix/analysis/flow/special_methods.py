@@ -21,6 +21,7 @@ class SpecialMethods(Bindings):
     def __init__(self, flow: FlowGraph) -> None:
         super().__init__(flow)
         self.taken: dict[ast.AST, None] = {}
+        self.named_so: set[tuple[Place, ast.arg]] = set()  # objects of which something is read that is called like a method, and its `self`
         self.namespaces: list[Place] = []
         self.only_read: set[Place] = set()
 
