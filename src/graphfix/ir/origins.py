@@ -22,9 +22,16 @@ class Origins:
         self.lowered = Lowered(tree)
         self.parents = parents
         self._of: dict[ast.AST, dict[ast.AST, list[Instruction]]] = {}
+        self._owners: dict[ast.AST, ast.AST] = {}
 
     def owner(self, node: ast.AST) -> ast.AST:
         """The syntax of the code object in which a node runs: of a parameter, its function."""
+        found = self._owners.get(node)
+        if found is None:
+            self._owners[node] = found = self._owner(node)
+        return found
+
+    def _owner(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.arg):
             return self.parents[self.parents[node]]
         below, above = node, self.parents.get(node)

@@ -21,10 +21,10 @@ COPIES = "copy.deepcopy"
 
 def refused(flow: Flow, reach: Reach) -> Iterator[Open]:
     """The places that raise for what `reach` says of while it has a graph, and swallow that."""
-    for place, _ in reach.places:
-        for use in flow.graph.uses.get(place, ()):
-            if refuses(use) and swallowed(flow, use.site):
-                yield Open(use.site, "raises on a tensor that has a graph")
+    uses = dict.fromkeys(use for place, _ in reach.places for use in flow.graph.uses.get(place, ()))
+    for use in uses:
+        if refuses(use) and swallowed(flow, use.site):
+            yield Open(use.site, "raises on a tensor that has a graph")
 
 
 def refuses(use: Use) -> bool:

@@ -42,6 +42,8 @@ class Flow:
         self.calls = calls
         self._reached: dict[ast.AST, Collection[ast.AST]] = {}
         self._entered: dict[ast.AST, Collection[ast.AST]] = {}
+        # functions of which nothing swallows what they raise, by what was asked
+        self.unswallowed: dict[tuple[bool, str], set[ast.AST]] = {}
 
     def let_go(self) -> None:
         """End it: its parts hold one another, and go now instead of when Python's collector finds them."""

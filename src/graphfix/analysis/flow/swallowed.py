@@ -38,6 +38,7 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "
     """
     if by_runners and flow.runners:
         return flow.runners[0]
+    known = flow.unswallowed.setdefault((by_runners, error), set())
     seen: set[ast.AST] = set()
     pending = [site]
     while pending:
@@ -46,7 +47,7 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "
         if place is not None:
             return place
         owner = flow.paths.owner(node)
-        if owner is None or owner in seen:
+        if owner is None or owner in seen or owner in known:
             continue
         seen.add(owner)
         if isinstance(owner, (ast.ClassDef, ast.GeneratorExp)):
@@ -56,6 +57,7 @@ def swallowed(flow: Flow, site: ast.AST, by_runners: bool = True, error: str = "
             if place is not None:
                 return place
             pending.extend(flow.paths.callers.get(owner) or called_by_name(flow, owner))
+    known |= seen
     return None
 
 
