@@ -209,3 +209,11 @@ def test_a_trial_that_says_nothing_takes_no_fix_away(refusal: str, is_kept: bool
 def test_a_trial_without_corresponding_runs_proves_nothing(tmp_path: Path) -> None:
     evidence = _evidence(tmp_path / "train.py", code.HEAD + code.LOGGED, (tmp_path,), NO_CONVENTIONS, {})
     assert judged(evidence, {tmp_path / "train.py": "def nothing():\n    pass\n"}, None).refusal == APART
+
+
+def test_edits_that_were_not_tried_are_said_and_count_as_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphfix.repair.choice.TRIAL_STEPS", 0)
+    (finding,) = findings_of(tmp_path / "train.py", code.HEAD + UNROLLED)
+    assert finding.fix is None
+    assert finding.unfixed.endswith("edits were not tried, as the program takes too many steps"), finding.unfixed
+    assert "the closest edit" not in finding.unfixed and "would be no repair" not in finding.unfixed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
 from graphfix.repair.recopied import recopied
 from graphfix.repair.reduced import reduced
 from graphfix.repair.regained import regained
-from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
+from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, UNTRIED, IsLeft, Verdict, tried
 from graphfix.repair.whole_input import of_the_whole
 from graphfix.repair.witness import Witness, witness_of
 
@@ -165,6 +164,11 @@ def unrepaired(finding: Draft, made: Sequence[Attempt]) -> Finding:
     if first is not None and first.candidate.is_reasoned and is_decided(made):
         told = finding.without_fix(f'"{first.candidate.title}" would be no repair: {first.verdict.refusal}')
         return replace(told, by_hand=ANEW if first.verdict.refusal in TRAINS_OTHERWISE else "")
+    untried = sum(each.verdict.refusal == UNTRIED for each in made)
+    if untried:
+        edits = "1 edit was" if untried == 1 else f"{untried} edits were"
+        said = f"{edits} not tried, as the program takes too many steps"
+        finding = replace(finding, unfixed="; ".join(filter(None, (finding.unfixed, said))))
     near = [each for each in made if each.verdict.refusal in TRAINS_OTHERWISE]
     if not near:
         return finding
@@ -201,15 +205,19 @@ def all_tried(
     is_left: IsLeft | None = None,
     known: dict[object, Verdict] | None = None,
 ) -> Iterator[Attempt]:
-    """The candidates with what their trials come to, as many as may be tried, each edit once. `known`: what some came to already."""
+    """The candidates with what their trials come to, each edit once; of those beyond what may be tried, that there was none.
+
+    `known`: what some came to already.
+    """
     known = {} if known is None else known
     found: dict[object, Candidate] = {}
     for each in every_one:
         if not repeats(evidence, each.operations):
             found.setdefault(each.operations, each)
-    for each in itertools.islice(found.values(), most_tried(evidence)):
+    most = most_tried(evidence)
+    for number, each in enumerate(found.values()):
         if each.operations not in known:
-            known[each.operations] = tried(evidence, each, site, is_left)
+            known[each.operations] = tried(evidence, each, site, is_left) if number < most else Verdict(UNTRIED)
         yield Attempt(each, known[each.operations])
 
 

@@ -29,6 +29,7 @@ from graphfix.source.homes import file_of, placed
 # why an edit is no repair, what comes closest to one last; what makes a run worse (`Health.worse_than`) is further off than any of these
 UNWRITABLE = "the edit cannot be written there"
 UNFINISHED = "the analysis budget ran out"
+UNTRIED = "no trial of it was made, as the program takes too many steps"
 APART = "its runs do not correspond to those of the program as it is"
 KEPT = "the graph would still be kept"
 RAISES = "a backward() would still raise"
@@ -36,8 +37,8 @@ MISSING = "a backward() would be missing"
 UNTRAINED = "a parameter would not be trained any more"
 OTHERWISE = "a backward() that works would train in another way"
 LESS = "a backward() would not train with all that is computed for it"
-REFUSALS = (UNWRITABLE, UNFINISHED, APART, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
-UNDECIDED = (UNWRITABLE, UNFINISHED, APART)  # which say nothing against an edit
+REFUSALS = (UNWRITABLE, UNFINISHED, UNTRIED, APART, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
+UNDECIDED = (UNWRITABLE, UNFINISHED, UNTRIED, APART)  # which say nothing against an edit
 ANY = Candidate(Effect.CUT, "", (), Ground.FREED)  # an edit of which nothing is known
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
