@@ -47,7 +47,14 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.passed_flags import PassedFlag, passed_flag
 from graphfix.analysis.subject import about
-from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, needed, shared_with_given, walks_from_pile
+from graphfix.analysis.walked_again import (
+    behind_recorded_gradients,
+    in_sight,
+    needed,
+    of_one_container,
+    shared_with_given,
+    walks_from_pile,
+)
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
@@ -66,7 +73,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for site, events in sites.items():
         if any(is_for_caller(run, event) for run, event in events):
             continue
-        if any(walks_from_pile(run, event) or shared_with_given(run, event) for run, event in events):
+        if any(walks_from_pile(run, event) or shared_with_given(run, event) or of_one_container(run, event) for run, event in events):
             continue  # a later iteration than the simulated ones, or code that is not in sight, may walk it again
         if any(behind_recorded_gradients(run, event) for run, event in events):
             continue

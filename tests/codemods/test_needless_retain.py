@@ -14,6 +14,14 @@ from graphfix.run.selection import Wanted
 from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
+    "rows of what a caller gives": """
+def hessian(forces, places):
+    rows = []
+    for force in forces.view(-1):
+        (row,) = torch.autograd.grad([-1 * force], [places], torch.ones_like(force), retain_graph=True)
+        rows.append(row.detach())
+    return torch.stack(rows)
+""",
     "another loss walks it": """
 features = trunk(x)
 loss_a = F.mse_loss(head_a(features), a)

@@ -99,6 +99,13 @@ def behind_recorded_gradients(run: Run, event: BackwardPass) -> bool:
     return run.first_recorded < event.order
 
 
+def of_one_container(run: Run, event: BackwardPass) -> bool:
+    """Whether a later walk begins at another item of what this one begins at an item of: nobody knows what those share, as rows of a tensor do."""
+    taken = taken_from(met(event))
+    later = (walk for walk in run.recording.walks if walk.order > event.order) if taken else ()
+    return any(not taken.isdisjoint(taken_from(met(walk))) for walk in later)
+
+
 def walks_from_pile(run: Run, event: BackwardPass) -> bool:
     """Whether the graph is kept in a container from before the loop, and walks start at what is taken out of it."""
     if not event.context:
