@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.interpreter.frames import Frame
+from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.values import Instance, Value
 from graphfix.model import Ground, InsertAfter
 from graphfix.repair.candidate import Candidate, Effect
@@ -56,7 +56,7 @@ def in_frame(carrier: str, around: Frame | None, frame: Frame) -> tuple[str, Val
 
 def held_by(frame: Frame, name: str) -> Value | None:
     """What a name stands for in a call: a variable of its own, or of the code around."""
-    env = frame.env
+    env: Env | None = frame.env
     while env is not None:
         if name in env.variables:
             return env.variables[name]

@@ -16,9 +16,10 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Edit, Finding, Fix
 from graphfix.project.share import TooDear, share_beside
-from graphfix.run import engine
+from graphfix.run import engine, relaid
 from graphfix.run.engine import Analysis
 from graphfix.run.glimpse import Glimpse, is_new
+from graphfix.run.relaid import Sibling, analysis_of
 from graphfix.run.selection import every
 from graphfix.run.together import repaired_once, together
 from graphfix.source.decode import decode, read
@@ -225,6 +226,9 @@ class Texts:
     ) -> Analysis:
         key = self._program_key("analysis", entry, text, others)
         known = self._analyses.get(key) or self._recalled(key, Analysis)
+        is_own = entry == self.real and not others
+        if known is None and is_own:
+            known = self._relaid("analysis", text, Analysis, lambda found, move: analysis_of(found, move, str(self.real)))
         here = str(self.real)
         if known is None or any(counts(finding) for finding in known.unasked if lies_in(finding, here)):
             self._work_out()
@@ -245,6 +249,7 @@ class Texts:
                 files = self._met(reads, known, text)
                 self._new[key] = known, files
                 self._new[self._program_key("tells", entry, text, others)] = told_by(entry, known), files
+                self._note_sibling("analysis", text, is_own)
         self._analyses[key] = known
         return known
 
@@ -261,15 +266,40 @@ class Texts:
 
     def _glimpsed(self, text: str, before: Glimpse) -> Glimpse | None:
         """What the usual runs of a text show, with the same entries as that `before`."""
-        key = self._program_key(f"glimpse {before.entries}", self.real, text, {})
-        known = self._recalled(key, Glimpse)
+        kind = f"glimpse {before.entries}"
+        key = self._program_key(kind, self.real, text, {})
+        known = self._recalled(key, Glimpse) or self._relaid(kind, text, Glimpse, relaid.glimpse_of)
         if known is None:
             self._work_out()
             with noted_reads() as reads:
                 known = engine.glimpse(self.real, text, self.roots, self._conventions(self.real), AS_THEY_ARE, before.entries)
             if self._cache is not None and known is not None:
                 self._new[key] = known, self._met(reads, Analysis(), text)
+                self._note_sibling(kind, text, True)
         return known
+
+    def _note_sibling(self, kind: str, text: str, is_own: bool) -> None:
+        """Note that a text is known, for those that differ from it in comments and layout alone."""
+        said = relaid.tokens_of(text) if is_own and self._is_script else None
+        if said is not None:
+            self._new[self._program_key(f"{kind} said", self.real, said.digest, {})] = Sibling(text), ()
+
+    def _relaid(self, kind: str, text: str, of: type[Value], place: Callable[[Value, relaid.Move], Value]) -> Value | None:
+        """What is known of a text that says the same, with its places in this one; None where nothing is."""
+        said = relaid.tokens_of(text) if self._is_script and self._cache is not None else None
+        sibling = self._recalled(self._program_key(f"{kind} said", self.real, said.digest, {}), Sibling) if said is not None else None
+        before = relaid.tokens_of(sibling.text) if sibling is not None else None
+        if said is None or sibling is None or before is None or before.digest != said.digest:
+            return None
+        known = self._recalled(self._program_key(kind, self.real, sibling.text, {}), of)
+        try:
+            return place(known, relaid.moving(before, said)) if known is not None else None
+        except relaid.Elsewhere:
+            return None
+
+    @property
+    def _is_script(self) -> bool:
+        return self.path.suffix == ".py"
 
     def _met(self, reads: Mapping[Path, State], known: Analysis, text: str) -> Sequence[Met]:
         """The files that an analysis goes by; none where no later run asks."""
