@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -134,26 +134,23 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
         unfinished = unfinished or now.unfinished
         left = wanted.visible(text, now.findings)
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
-        for finding in fixable if turning else ():
-            place = place_of(steps[0].text if steps else text, text, finding)
-            if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
-                harmful[finding.fix] = TURNING
+        harmful.update(_turning(steps[0].text if steps else text, text, fixable, turning))
         fixes = _asked_first([finding for finding in fixable if finding.fix not in harmful])
         ahead = _seen_ahead(texts, text, fixable, fixes, wanted) if looks_ahead else None
         if ahead is not None:
-            fixed = tuple(finding for step in (*steps, ahead[1]) for finding in step.fixed)
+            passes = (*steps, ahead[1])
             return Repaired(
-                ahead[0], fixed, (), (), (), number, (*steps, ahead[1]), (), tuple(faults.values()), unfinished, tuple(harmful.items())
-            )
+                ahead[0], _fixed_in(passes), passes=number, steps=passes, faults=tuple(faults.values()), unfinished=unfinished,
+                harmful=tuple(harmful.items()),
+            )  # fmt: skip
         done = _tried(texts, text, fixes, wanted, harmful)
         if done.text == text:  # what the others wait for comes to nothing
             done = _tried(texts, text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], wanted, harmful)
         if done.text == text:
-            fixed = tuple(finding for step in steps for finding in step.fixed)
             refused = (*_refused(fixable, done), *((f, harmful[f.fix]) for f in fixable if f.fix in harmful))
             broken = _broken(fixable, done)
             return Repaired(
-                text, fixed, tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished,
+                text, _fixed_in(steps), tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished,
                 tuple(harmful.items()),
             )  # fmt: skip
         applied = set(done.applied)
@@ -164,6 +161,18 @@ def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Pl
         text = done.text
         now = texts.analysed(text, wanted.counts(text))
     raise Circle(_fixed_again(steps))
+
+
+def _turning(original: str, text: str, fixable: Sequence[Finding], turning: frozenset[Place]) -> Iterator[tuple[Fix, str]]:
+    """The fixes in `text`, a pass over the `original`, that undo one another or never come to rest."""
+    for finding in fixable if turning else ():
+        place = place_of(original, text, finding)
+        if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
+            yield finding.fix, TURNING
+
+
+def _fixed_in(steps: Sequence[Step]) -> tuple[Finding, ...]:
+    return tuple(finding for step in steps for finding in step.fixed)
 
 
 def _seen_ahead(texts: Texts, text: str, fixable: Sequence[Finding], fixes: Sequence[Fix], wanted: Filter) -> tuple[str, Step] | None:
