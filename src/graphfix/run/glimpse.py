@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from graphfix.autograd.health import Health
 from graphfix.lazy_dataclass import dataclass
 from graphfix.model import Finding, Span
-from graphfix.rewrite.origin import original_span
 
 if TYPE_CHECKING:
     from graphfix.analysis.explore import Tape
@@ -42,6 +41,8 @@ def glimpse_of(tape: Tape, told: Iterable[Finding]) -> Glimpse:
 
 def is_new(now: Glimpse, text: str, before: Glimpse, repaired: str, fixed: Sequence[Finding]) -> bool:
     """Whether `now`, of the `repaired` text, shows what `before`, of the `text`, does not, or what was `fixed` there."""
+    from graphfix.rewrite.origin import original_span
+
     known = Counter((code, path, span.start) for code, path, span in before.told)
     known.subtract(Counter((finding.code, finding.span.path, finding.span.start) for finding in fixed))
     shown = Counter((code, path, span.start if path else original_span(text, repaired, span).start) for code, path, span in now.told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import tokenize
@@ -39,9 +38,9 @@ class Sibling:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """What a text says: `digest`; and where each token `starts` and `ends`, in bytes."""
+    """What a text says: all that it `says`; and where each token `starts` and `ends`, in bytes."""
 
-    digest: str
+    says: str
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
@@ -50,20 +49,22 @@ def tokens_of(text: str) -> Tokens | None:
     """The tokens of a program; None where a comment may speak to graphfix, or the text is no program."""
     if SPEAKS.search(text):
         return None
-    said, starts, ends = hashlib.blake2b(digest_size=20), [], []
+    said: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
     try:
         index = LineIndex(text)
         for each in tokenize.generate_tokens(io.StringIO(text).readline):
             if each.type in SILENT:
                 continue
             written = "" if each.type in LAYOUT else each.string
-            said.update(f"{each.type}:{len(written)}:".encode() + written.encode("utf-8", "surrogatepass"))
+            said.append(f"{each.type}:{len(written)}:{written}")
             if each.type not in LAYOUT:
                 starts.append(index.offset(each.start[0], each.start[1] + 1))
                 ends.append(index.offset(each.end[0], each.end[1] + 1))
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
-    return Tokens(said.hexdigest(), tuple(starts), tuple(ends))
+    return Tokens("".join(said), tuple(starts), tuple(ends))
 
 
 def moving(before: Tokens, after: Tokens) -> Move:

@@ -282,14 +282,14 @@ class Texts:
         """Note that a text is known, for those that differ from it in comments and layout alone."""
         said = relaid.tokens_of(text) if is_own and self._is_script else None
         if said is not None:
-            self._new[self._program_key(f"{kind} said", self.real, said.digest, {})] = Sibling(text), ()
+            self._new[self._program_key(f"{kind} said", self.real, said.says, {})] = Sibling(text), ()
 
     def _relaid(self, kind: str, text: str, of: type[Value], place: Callable[[Value, relaid.Move], Value]) -> Value | None:
         """What is known of a text that says the same, with its places in this one; None where nothing is."""
         said = relaid.tokens_of(text) if self._is_script and self._cache is not None else None
-        sibling = self._recalled(self._program_key(f"{kind} said", self.real, said.digest, {}), Sibling) if said is not None else None
+        sibling = self._recalled(self._program_key(f"{kind} said", self.real, said.says, {}), Sibling) if said is not None else None
         before = relaid.tokens_of(sibling.text) if sibling is not None else None
-        if said is None or sibling is None or before is None or before.digest != said.digest:
+        if said is None or sibling is None or before is None or before.says != said.says:
             return None
         known = self._recalled(self._program_key(kind, self.real, sibling.text, {}), of)
         try:
