@@ -102,3 +102,43 @@ def test_what_is_told(program: str, text: str | None) -> None:
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert text in repaired
     exec(compile(repaired, "train.py", "exec"), {})
+
+
+UNGRADED = {
+    "data": ("data = torch.randn(8, 4)\nscore = net(data).sum()\n(g,) = grad(score, data)\n", "data", "data = torch.randn(8, 4).requires_grad_()"),
+    "data in a list": ("data = torch.randn(8, 4)\nscore = net(data).sum()\ng = grad(score, [data])[0]\n", "data", "torch.randn(8, 4).requires_grad_()"),
+    "allowed to be unused": ("data = torch.randn(8, 4)\nscore = net(data).sum()\n(g,) = grad(score, data, allow_unused=True)\n", "data", "requires_grad_()"),
+    "a copy without a graph": ("part = x.detach()\nscore = net(part).sum()\n(g,) = grad(score, part)\n", "part", "x.detach().requires_grad_()"),
+    "computed under no_grad": ("with torch.no_grad():\n    h = net(x)\nscore = net(h).sum()\n(g,) = grad(score, h)\n", "h", None),
+    "a frozen weight": ("net.weight.requires_grad = False\nscore = net(x).sum()\n(g,) = grad(score, net.weight)\n", "net.weight", None),
+}
+GRADED = {
+    "told by a method": "data = torch.randn(8, 4)\ndata.requires_grad_()\n(g,) = grad(net(data).sum(), data)\n",
+    "told by its flag": "data = torch.randn(8, 4)\ndata.requires_grad = True\n(g,) = grad(net(data).sum(), data)\n",
+    "told in a function": "def ready(t):\n    return t.requires_grad_()\ndata = ready(torch.randn(8, 4))\n(g,) = grad(net(data).sum(), data)\n",
+    "told out of sight": "from elsewhere import ready\ndata = torch.randn(8, 4)\nready(data)\n(g,) = grad(net(data).sum(), data)\n",
+    "swallowed": "data = torch.randn(8, 4)\ntry:\n    (g,) = grad(net(data).sum(), data)\nexcept RuntimeError:\n    g = None\n",
+    "where the model does": "class Own(nn.Module):\n    def forward(self, t):\n        t.requires_grad_()\n        return t.square()\n"
+    "data = torch.randn(8, 4)\n(g,) = grad(Own()(data).sum(), data)\n",
+}
+
+
+@pytest.mark.parametrize(("program", "name", "line"), UNGRADED.values(), ids=UNGRADED)
+def test_an_input_that_needs_no_gradient_is_told(program: str, name: str, line: str | None) -> None:
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF314")
+    assert finding.message == f"`{name}` needs no gradient, and this asks for one"
+    if line is None:
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert line in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
+
+
+@pytest.mark.parametrize("program", GRADED.values(), ids=GRADED)
+def test_an_input_that_may_need_one_is_left_alone(program: str) -> None:
+    if "elsewhere" not in program:
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    assert [each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF314"] == []

@@ -54,6 +54,7 @@ LEAF_IN_PLACE = Raises("RuntimeError", "a leaf Variable that requires grad is be
 VIEW_OF_LEAF = Raises("RuntimeError", "a view of a leaf Variable that requires grad is being used in an in-place operation", "view of a leaf")
 PART_IN_PLACE = Raises("RuntimeError", "This view is the output of a function that returns multiple views", "one of several views")
 NOT_USED = Raises("RuntimeError", "The differentiated Tensor at index 0 appears to not have been used in the graph", "unused input")
+NOT_REQUIRED = Raises("RuntimeError", "One of the differentiated Tensors does not require grad", "no gradient")
 NO_ELEMENT = Raises("IndexError", "", "index of a 0-dim tensor")
 OLD_ARGUMENT = Raises("TypeError", "Tensor.backward() got an unexpected keyword argument 'retain_variables'")
 OLD_SHAPE = Raises("RuntimeError", "Mismatch in shape")

@@ -217,6 +217,14 @@ class Unused(Telling):
 
 
 @dataclass(frozen=True, eq=False)
+class Ungraded(Telling):
+    """A gradient is asked for a tensor that needs none: data, or a frozen parameter. `place`: its expression; `leaf`: that, where it is one."""
+
+    place: ast.expr
+    leaf: Leaf | None
+
+
+@dataclass(frozen=True, eq=False)
 class GradientRead:
     """The `.grad` of a tensor is read. `node`: what has made it; None for a leaf."""
 
@@ -292,8 +300,8 @@ class Recording:
     were written in place, and whether that may have given them a graph or another shape. `empty`: where a tensor without a graph is
     walked, `bare`: with what is known of it; `unhooked`: where the gradient of one is asked for, or read; `retained`: who keep theirs. `copies`:
     of objects that hold graphs. `unreduced`: walks from what has several elements.
-    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
-    or handed on; `switches`: the functions, and the items of `with`, that record nothing.
+    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them; `ungraded`: those that need no gradient.
+    `reached`: parameters that the program asked for, or handed on; `switches`: the functions, and the items of `with`, that record nothing.
     `gradients_in`: the files in which it read a gradient, `gradient_reads`: that of a tensor; `unregistered`: what modules keep from optimizers. `optimizers`:
     where they are made, with what they are given. `loaded`: parameters that were loaded; `unrecorded`: those that code which records
     nothing has read, and where; `partial`: what was made of graphs and of a value that has lost its own. `passed_over`: the items of
@@ -340,6 +348,7 @@ class Recording:
     unreduced: list[Unreduced] = field(default_factory=list)
     leaf_writes: list[LeafWrite] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
+    ungraded: list[Ungraded] = field(default_factory=list)
     reached: set[Leaf] = field(default_factory=set)
     switches: set[ast.AST] = field(default_factory=set)
     gradient_reads: list[GradientRead] = field(default_factory=list)

@@ -7,7 +7,7 @@ import ast
 from graphfix.autograd.backward import WalkKind
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.recording import Seed, Unused
+from graphfix.interpreter.recording import Seed, Ungraded, Unused
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -146,12 +146,15 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
 
     No way leads to what is made behind all outputs, nor to what is no part of what they are known to be made of.
     """
-    if any(is_on(given.get(word)) for word in ("allow_unused", "materialize_grads")):
-        return
     place = site.args[1] if len(site.args) > 1 else next((each.value for each in site.keywords if each.arg == "inputs"), None)
     several = isinstance(inputs, Sequence)
     places = place.elts if several and isinstance(place, (ast.List, ast.Tuple)) else [place]
     values = inputs.items if isinstance(inputs, Sequence) else [inputs]
+    for value, expression in zip(values, places if len(places) == len(values) else [place] * len(values)):
+        if isinstance(value, Tensor) and expression is not None and needs_no_gradient(m, value):
+            m.recording.ungraded.append(Ungraded(site, m.trace(), expression, value.leaf))
+    if any(is_on(given.get(word)) for word in ("allow_unused", "materialize_grads")):
+        return
     known = [root.node for root in roots if isinstance(root, Tensor) and root.node is not None and root.node.certain]
     if not known or len(known) < len(roots) or len(places) != len(values):
         return
@@ -164,6 +167,13 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
         is_apart = is_closed and node not in below and not is_handed_on(m, value)
         if all(node.order > root.order for root in known) or is_apart:
             m.recording.unused.append(Unused(site, m.trace(), node, known[0], expression))
+
+
+def needs_no_gradient(m: Interpreter, value: Tensor) -> bool:
+    """Whether a tensor surely requires none: it has no graph, nobody has told it to require grad, and no code out of sight has got hold of it."""
+    if value.node is not None or value.latent is not None or value.leaf is not None and value.leaf.requires_grad:
+        return False
+    return not any(each is value for each in (*m.recording.given, *m.recording.kept)) and not m.recording.thaws
 
 
 def is_handed_on(m: Interpreter, value: Value) -> bool:

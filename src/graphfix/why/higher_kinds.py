@@ -116,7 +116,7 @@ ASKED = Kind(
     "a gradient is requested of a tensor that needs none",
     ("RuntimeError: One of the differentiated Tensors does not require grad",),
     ("One of the differentiated Tensors does not require grad",),
-    (),
+    ("GF314",),
     """\
 `torch.autograd.grad(loss, inputs)` was given an input with `requires_grad=False`.
 The loss may well have a graph.""",
