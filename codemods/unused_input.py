@@ -3,7 +3,7 @@
 ## What it does
 Finds `torch.autograd.grad(outputs, inputs)` where an input is made behind the outputs: a new slice, a view or a copy of what they were
 computed from. Also where all that the outputs were computed from is known, and the input is no part of it: adapted parameters, while the
-model computes with its own. And inputs that need no gradient: data that nobody has told to require grad, frozen parameters.
+model computes with its own. And inputs that need no gradient: data without `requires_grad`, frozen parameters.
 
 ## Why is this bad
 No way leads from the outputs to such an input, although both have the same content:
@@ -86,7 +86,7 @@ def of_constant(evidence: Evidence, each: Ungraded) -> Finding:
     if made is not None:
         story.append(evidence.label(made, "this needs no gradient"))
         repair = fix(f"let `{name}` require grad", Append(program.span(made), ".requires_grad_()"), ground=Ground.RAISES, doubt=RECORDS)
-    story.append(evidence.label(site, "this call asks for its gradient and raises"))
+    story.append(evidence.label(site, "this call requests its gradient and raises"))
     span = program.span(program.statement_of(site))
     message = f"`{name}` needs no gradient, and this asks for one"
     finding = RULE.finding(evidence, message, span, in_time(*story), repair, shown=NOT_REQUIRED, subject=about(site))
