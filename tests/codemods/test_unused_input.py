@@ -118,6 +118,7 @@ GRADED = {
     "told in a function": "def ready(t):\n    return t.requires_grad_()\ndata = ready(torch.randn(8, 4))\n(g,) = grad(net(data).sum(), data)\n",
     "told out of sight": "from elsewhere import ready\ndata = torch.randn(8, 4)\nready(data)\n(g,) = grad(net(data).sum(), data)\n",
     "swallowed": "data = torch.randn(8, 4)\ntry:\n    (g,) = grad(net(data).sum(), data)\nexcept RuntimeError:\n    g = None\n",
+    "what a container holds": "weights = {'w': net.weight * 2}\ng = grad(net(x).sum() + weights['w'].sum(), weights.values())\n",
     "where the model does": "class Own(nn.Module):\n    def forward(self, t):\n        t.requires_grad_()\n        return t.square()\n"
     "data = torch.randn(8, 4)\n(g,) = grad(Own()(data).sum(), data)\n",
 }

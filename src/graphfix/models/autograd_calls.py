@@ -150,8 +150,9 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
     several = isinstance(inputs, Sequence)
     places = place.elts if several and isinstance(place, (ast.List, ast.Tuple)) else [place]
     values = inputs.items if isinstance(inputs, Sequence) else [inputs]
-    for value, expression in zip(values, places if len(places) == len(values) else [place] * len(values)):
-        if isinstance(value, Tensor) and expression is not None and needs_no_gradient(m, value):
+    is_written = not several or isinstance(place, (ast.List, ast.Tuple))  # what a container holds may differ from run to run
+    for value, expression in zip(values, places) if is_written and len(places) == len(values) else ():
+        if isinstance(value, Tensor) and expression is not None and not isinstance(expression, ast.Starred) and needs_no_gradient(m, value):
             m.recording.ungraded.append(Ungraded(site, m.trace(), expression, value.leaf))
     if any(is_on(given.get(word)) for word in ("allow_unused", "materialize_grads")):
         return
